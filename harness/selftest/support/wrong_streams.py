@@ -3,7 +3,7 @@
 they must turn red. Each is far larger than an effect of chance or of a loaded machine."""
 
 import collections
-from typing import Any, Callable
+from typing import Callable
 
 Line = list[str]
 Alteration = Callable[["Stream"], None]
@@ -77,19 +77,8 @@ class Stream:
         return [line for line in self.things
                 if line[0] == "map" and "x" in line[4] and not "".join(line[8:])]
 
-    def multiply_period(self, factor: int) -> None:
-        for line in self.header:
-            if line[0] == "period":
-                line[1] = str(int(line[1]) * factor)
-
-
-# Forms: changes of a stream that leave it correct.
 
 NATIVE = "[native]"
-
-
-def keep_all(stream: Stream) -> None:
-    pass
 
 
 def keep_names(stream: Stream) -> None:
@@ -114,29 +103,6 @@ def sum_names(stream: Stream) -> None:
 def declare_no_protections(stream: Stream) -> None:
     """Declares that mappings are reported without their protection."""
     stream.header.append(["declares", "no-protections"])
-
-
-FORMS: tuple[Alteration, ...] = (keep_all, keep_names, sum_samples, sum_names)
-
-
-# Alterations: changes that make a stream wrong.
-
-def drop_nine_of_ten(stream: Stream) -> None:
-    stream.change_samples(lambda line, number: [line] if number % 10 == 0 else [])
-
-
-def drop_weight(stream: Stream) -> None:
-    stream.change_samples(lambda line, _: [[line[0], str(int(line[1]) // 10 or 1), *line[2:]]]
-                  if int(line[1]) >= 10 else [])
-
-
-def drop_all(stream: Stream) -> None:
-    stream.change_samples(lambda line, _: [])
-
-
-def repeat_later(stream: Stream) -> None:
-    """Repeats each sample 7 ns later."""
-    stream.change_samples(lambda line, _: [line, [line[0], str(int(line[1]) + 7), *line[2:]]])
 
 
 def copy_previous(stream: Stream) -> None:
@@ -165,14 +131,6 @@ def add_native_flood(stream: Stream) -> None:
                       for number in range(100_000)]
 
 
-def repeat_samples(stream: Stream) -> None:
-    stream.change_samples(lambda line, _: [line, line])
-
-
-def multiply_weights(stream: Stream) -> None:
-    stream.change_samples(lambda line, _: [[line[0], str(int(line[1]) * 50), *line[2:]]])
-
-
 def use_one_stack(stream: Stream) -> None:
     """Replaces all samples by one stack, whose weight is 50 times that of all samples."""
     emitted = next(line for line in stream.list_samples()
@@ -191,89 +149,11 @@ def use_one_process(stream: Stream) -> None:
         [line[0], str(max(1, round(int(line[1]) * counts.total() / its))), *line[2:]]])
 
 
-def drop_some_stacks(stream: Stream) -> None:
-    stream.change_samples(lambda line, number: [line if number % 3 else line[:4]])
-
-
-def drop_stacks(stream: Stream) -> None:
-    stream.change_samples(lambda line, _: [line[:4]])
-
-
-def drop_leaf(stream: Stream) -> None:
-    stream.change_frames(lambda frames: frames[1:])
-
-
-def reverse_frames(stream: Stream) -> None:
-    stream.change_frames(lambda frames: frames[::-1])
-
-
-def repeat_leaf(stream: Stream) -> None:
-    stream.change_frames(lambda frames: frames[:1] + frames)
-
-
-def shift_addresses(stream: Stream) -> None:
-    stream.change_addresses(lambda address: address + (1 << 30))
-
-
-def round_addresses(stream: Stream) -> None:
-    stream.change_addresses(lambda address: address & ~15)
-
-
 def use_function_starts(stream: Stream) -> None:
     """Reports the start of the function as the innermost address."""
     stream.change_frames(lambda frames: [
         "%#x=%s" % (stream.starts[name], name) if not at and name else frame
         for at, frame in enumerate(frames) for name in [frame.partition("=")[2]]])
-
-
-def use_call_sites(stream: Stream) -> None:
-    """Reports an address within the call instead of the return address."""
-    stream.change_addresses(lambda address: address - 1, first=1)
-
-
-def drop_root(stream: Stream) -> None:
-    stream.change_frames(lambda frames: frames[:-1] if len(frames) > 1 else frames)
-
-
-def add_kernel_frames(stream: Stream) -> None:
-    """Prepends a kernel frame to each third sample."""
-    stream.change_samples(lambda line, number: [
-        line if number % 3 else
-        line[:4] + [NATIVE if NATIVE in line else "0xffffffff81000010"] + line[4:]])
-
-
-def mangle_names(stream: Stream) -> None:
-    stream.change_names(lambda name: "_Z%d%s" % (len(name), name))
-
-
-def use_unknown(stream: Stream) -> None:
-    """Reports `[unknown]`, as most folded stacks do."""
-    stream.change_names(lambda name: "[unknown]")
-
-
-def drop_names(stream: Stream) -> None:
-    stream.change_names(lambda name: "")
-
-
-def exchange_names(stream: Stream) -> Callable[[str], str]:
-    known = stream.list_known_names()
-    return dict(zip(known, known[1:] + known[:1])).__getitem__
-
-
-def swap_names(stream: Stream) -> None:
-    stream.change_names(exchange_names(stream))
-
-
-def swap_callers(stream: Stream) -> None:
-    stream.change_names(exchange_names(stream), first=1)
-
-
-def drop_caller_names(stream: Stream) -> None:
-    stream.change_names(lambda name: "", first=1)
-
-
-def cut_names(stream: Stream) -> None:
-    stream.change_names(lambda name: name[:8])
 
 
 def name_native_frames(stream: Stream) -> None:
@@ -283,36 +163,9 @@ def name_native_frames(stream: Stream) -> None:
                                   for frame in frames])
 
 
-def change_threads(stream: Stream) -> None:
-    stream.change_samples(lambda line, _: [line[:3] + [str(int(line[3]) + 1)] + line[4:]])
-
-
-def add_strangers(stream: Stream) -> None:
-    """Adds a sample of a process that does not exist for each tenth sample."""
-    stream.change_samples(lambda line, number: [line] + (
-        [line[:2] + ["999999", "999999" if line[3] != "-" else "-"] + line[4:]]
-        if number % 10 == 0 else []))
-
-
-def change_pids(stream: Stream) -> None:
-    """Reports the pid of a process that does not exist; the tid is right."""
-    stream.change_samples(lambda line, _: [line[:2] + ["999999"] + line[3:]])
-
-
-def use_inner_pids(stream: Stream) -> None:
-    """Reports pids as in a pid namespace."""
-    stream.change_samples(lambda line,
-                          _: [line[:2] + ["1", "1" if line[3] != "-" else "-"] + line[4:]])
-
-
 def invent_thread(stream: Stream) -> None:
     pid = stream.list_samples()[0][2]
     stream.things.append(["fork", stream.find_middle_time(), pid, "999999", pid, pid])
-
-
-def invent_exec(stream: Stream) -> None:
-    """Adds an exec that did not happen."""
-    stream.things.append(["exec", stream.find_middle_time(), stream.list_samples()[0][2], "other"])
 
 
 def drop_execute(stream: Stream) -> None:
@@ -341,100 +194,151 @@ def invent_map(stream: Stream) -> None:
     stream.things.append([*line[:3], "7e0000000000-7e0000001000", *line[4:]])
 
 
-def report_lost_samples(stream: Stream) -> None:
-    stream.things.append(["lost", "0", "samples", "7"])
-
-
-def report_lost_records(stream: Stream) -> None:
-    stream.things.append(["lost", "0", "records", "7"])
+def exchange_names(stream: Stream) -> Callable[[str], str]:
+    known = stream.list_known_names()
+    return dict(zip(known, known[1:] + known[:1])).__getitem__
 
 
 def lengthen_period(stream: Stream) -> None:
-    stream.multiply_period(50)
+    for line in stream.header:
+        if line[0] == "period":
+            line[1] = str(int(line[1]) * 50)
 
 
-def use_wall_clock(stream: Stream) -> None:
-    stream.change_times(lambda time: time + 17 * 10**17)
+def alter_samples(change: Callable[[Line, int], list[Line]]) -> Alteration:
+    return lambda stream: stream.change_samples(change)
 
 
-def use_microseconds(stream: Stream) -> None:
-    stream.change_times(lambda time: time // 1000)
+def alter_frames(change: Callable[[list[str]], list[str]]) -> Alteration:
+    return lambda stream: stream.change_frames(change)
 
 
-def round_to_milliseconds(stream: Stream) -> None:
-    stream.change_times(lambda time: time // 10**6 * 10**6)
+def alter_names(change: Callable[[str], str], first: int = 0) -> Alteration:
+    return lambda stream: stream.change_names(change, first)
 
 
-def advance_times(stream: Stream) -> None:
-    stream.change_times(lambda time: time - 20 * 10**6)
+def alter_addresses(change: Callable[[int], int], first: int = 0) -> Alteration:
+    return lambda stream: stream.change_addresses(change, first)
 
 
-# An alteration, the columns that it must turn red, and the forms in which it does. None: the row
-# is an ERROR that names the contradiction.
-ROWS: tuple[tuple[Any, ...], ...] = (
-    (drop_nine_of_ten, {"seen"}, keep_all, keep_names),
-    (drop_weight, {"seen"}, sum_samples),
-    (drop_all, {"seen"}, keep_all, keep_names, sum_names),
-    (repeat_later, {"invented"}, keep_all, keep_names),
-    (copy_previous, {"invented"}, keep_all, keep_names),
-    (copy_previous_and_add, {"invented"}, keep_all, keep_names),
-    (add_native_flood, {"invented"}, keep_all, keep_names, sum_samples, sum_names),
-    (repeat_samples, {"invented"}, keep_all, keep_names),
-    (multiply_weights, {"invented"}, sum_samples, sum_names),
-    (use_one_stack, {"invented"}, sum_samples, sum_names),
-    (drop_some_stacks, {"whole"}, keep_all, keep_names),
-    (drop_stacks, {"whole"}, keep_names, sum_samples, sum_names),
-    (drop_leaf, {"whole", "invented"}, keep_all),
-    (drop_leaf, {"whole"}, sum_samples),
-    (repeat_leaf, {"whole", "invented"}, keep_all),
-    (reverse_frames, {"invented"}, keep_names, sum_samples, sum_names),
-    (shift_addresses, {"seen", "wrong"}, sum_samples),
-    (round_addresses, {"whole", "invented"}, keep_all, sum_samples),
-    (use_function_starts, {"whole", "invented"}, keep_all, sum_samples),
-    (use_call_sites, {"whole", "invented"}, keep_all, sum_samples),
-    (drop_root, {"whole"}, keep_all, keep_names, sum_samples, sum_names),
-    (add_kernel_frames, {"invented"}, keep_all, keep_names, sum_samples, sum_names),
-    (mangle_names, {"right"}, keep_names, sum_names),
-    (mangle_names, {"right", "wrong"}, sum_samples),
-    (use_unknown, {"right"}, keep_names, sum_names),
-    (drop_names, {"right"}, keep_names, sum_samples, sum_names),
-    (swap_names, {"right", "wrong"}, sum_samples),
-    (swap_callers, {"right", "wrong"}, keep_all, sum_samples),
-    (swap_callers, {"whole", "invented"}, keep_names),
-    (drop_caller_names, {"right"}, keep_all, keep_names, sum_samples),
-    (cut_names, {"right", "wrong"}, keep_all, sum_samples),
-    (cut_names, {"right"}, keep_names),
-    (name_native_frames, {"wrong"}, keep_all, sum_samples),
-    (change_threads, {"seen", "whole", "invented"}, keep_all),
-    (change_threads, {"whole", "invented"}, sum_samples),
-    (add_strangers, {"invented"}, keep_all, sum_samples, sum_names, keep_names),
-    (change_pids, {"invented"}, keep_names),
-    (use_inner_pids, {"seen", "invented"}, keep_names, keep_all, sum_samples, sum_names),
-    (invent_thread, {"tasks"}, keep_all),
-    (invent_exec, {"tasks", "mapped", "whole"}, keep_all),
-    (drop_execute, {"mapped", "whole"}, keep_all),
-    (extend_maps, {"mapped"}, keep_all),
-    (invent_map, {"mapped"}, keep_all),
-    (change_offsets, {"mapped"}, keep_all),
-    (invent_map, set(), declare_no_protections),
-    (report_lost_samples, {"lost"}, keep_all, keep_names, sum_samples),
-    (report_lost_records, {"lost"}, keep_all),
-    (lengthen_period, {"invented"}, keep_all),
-    (use_wall_clock, None, keep_all),
-    (use_microseconds, None, keep_names),
-    (round_to_milliseconds, {"whole", "invented"}, keep_all),
-    (advance_times, {"whole", "invented"}, keep_all),
-)
-ALTERATIONS: dict[tuple[Alteration, Alteration], set[str] | None] = {
-    (form, alteration): columns for alteration, columns, *forms in ROWS for form in forms
+def alter_times(change: Callable[[int], int]) -> Alteration:
+    return lambda stream: stream.change_times(change)
+
+
+def add_thing(*words: str) -> Alteration:
+    return lambda stream: stream.things.append([*words])
+
+
+FORMS: dict[str, Alteration] = {
+    "keep_all": lambda stream: None, "keep_names": keep_names, "sum_samples": sum_samples,
+    "sum_names": sum_names}
+# {name: (alteration, {forms: columns that it must turn red in these})}. None: the row is an ERROR
+# that names the contradiction.
+ROWS: dict[str, tuple[Alteration, dict[str, set[str] | None]]] = {
+    "drop_nine_of_ten": (alter_samples(lambda line, number: [line] if number % 10 == 0 else []),
+                         {"keep_all keep_names": {"seen"}}),
+    "drop_weight": (alter_samples(lambda line, _: [
+        [line[0], str(int(line[1]) // 10 or 1), *line[2:]]] if int(line[1]) >= 10 else []),
+        {"sum_samples": {"seen"}}),
+    "drop_all": (alter_samples(lambda line, _: []), {"keep_all keep_names sum_names": {"seen"}}),
+    # 7 ns later.
+    "repeat_later": (alter_samples(lambda line, _: [
+        line, [line[0], str(int(line[1]) + 7), *line[2:]]]),
+        {"keep_all keep_names": {"invented"}}),
+    "copy_previous": (copy_previous, {"keep_all keep_names": {"invented"}}),
+    "copy_previous_and_add": (copy_previous_and_add, {"keep_all keep_names": {"invented"}}),
+    "add_native_flood": (add_native_flood, {
+        "keep_all keep_names sum_samples sum_names": {"invented"}}),
+    "repeat_samples": (alter_samples(lambda line, _: [line, line]),
+                       {"keep_all keep_names": {"invented"}}),
+    "multiply_weights": (alter_samples(lambda line, _: [
+        [line[0], str(int(line[1]) * 50), *line[2:]]]), {"sum_samples sum_names": {"invented"}}),
+    "use_one_stack": (use_one_stack, {"sum_samples sum_names": {"invented"}}),
+    "use_one_process": (use_one_process, {}),
+    "drop_some_stacks": (alter_samples(lambda line, number: [line if number % 3 else line[:4]]),
+                         {"keep_all keep_names": {"whole"}}),
+    "drop_stacks": (alter_samples(lambda line, _: [line[:4]]),
+                    {"keep_names sum_samples sum_names": {"whole"}}),
+    "drop_leaf": (alter_frames(lambda frames: frames[1:]),
+                  {"keep_all": {"whole", "invented"}, "sum_samples": {"whole"}}),
+    "repeat_leaf": (alter_frames(lambda frames: frames[:1] + frames),
+                    {"keep_all": {"whole", "invented"}}),
+    "reverse_frames": (alter_frames(lambda frames: frames[::-1]),
+                       {"keep_names sum_samples sum_names": {"invented"}}),
+    "shift_addresses": (alter_addresses(lambda address: address + (1 << 30)),
+                        {"sum_samples": {"seen", "wrong"}}),
+    "round_addresses": (alter_addresses(lambda address: address & ~15),
+                        {"keep_all sum_samples": {"whole", "invented"}}),
+    "use_function_starts": (use_function_starts, {
+        "keep_all sum_samples": {"whole", "invented"}}),
+    # An address within the call instead of the return address.
+    "use_call_sites": (alter_addresses(lambda address: address - 1, first=1),
+                       {"keep_all sum_samples": {"whole", "invented"}}),
+    "drop_root": (alter_frames(lambda frames: frames[:-1] if len(frames) > 1 else frames),
+                  {"keep_all keep_names sum_samples sum_names": {"whole"}}),
+    "add_kernel_frames": (alter_samples(lambda line, number: [line if number % 3 else line[:4] + [
+        NATIVE if NATIVE in line else "0xffffffff81000010"] + line[4:]]),
+        {"keep_all keep_names sum_samples sum_names": {"invented"}}),
+    "mangle_names": (alter_names(lambda name: "_Z%d%s" % (len(name), name)), {
+        "keep_names sum_names": {"right"}, "sum_samples": {"right", "wrong"}}),
+    # As most folded stacks do.
+    "use_unknown": (alter_names(lambda name: "[unknown]"), {"keep_names sum_names": {"right"}}),
+    "drop_names": (alter_names(lambda name: ""), {"keep_names sum_samples sum_names": {"right"}}),
+    "swap_names": (lambda stream: stream.change_names(exchange_names(stream)),
+                   {"sum_samples": {"right", "wrong"}}),
+    "swap_callers": (lambda stream: stream.change_names(exchange_names(stream), first=1), {
+        "keep_all sum_samples": {"right", "wrong"}, "keep_names": {"whole", "invented"}}),
+    "drop_caller_names": (alter_names(lambda name: "", first=1),
+                          {"keep_all keep_names sum_samples": {"right"}}),
+    "cut_names": (alter_names(lambda name: name[:8]), {
+        "keep_all sum_samples": {"right", "wrong"}, "keep_names": {"right"}}),
+    "name_native_frames": (name_native_frames, {"keep_all sum_samples": {"wrong"}}),
+    "change_threads": (alter_samples(lambda line, _: [
+        line[:3] + [str(int(line[3]) + 1)] + line[4:]]), {
+            "keep_all": {"seen", "whole", "invented"}, "sum_samples": {"whole", "invented"}}),
+    # A process that does not exist.
+    "add_strangers": (alter_samples(lambda line, number: [line] + (
+        [line[:2] + ["999999", "999999" if line[3] != "-" else "-"] + line[4:]]
+        if number % 10 == 0 else [])), {
+            "keep_all sum_samples sum_names keep_names": {"invented"}}),
+    "change_pids": (alter_samples(lambda line, _: [line[:2] + ["999999"] + line[3:]]),
+                    {"keep_names": {"invented"}}),
+    # As in a pid namespace.
+    "use_inner_pids": (alter_samples(lambda line, _: [
+        line[:2] + ["1", "1" if line[3] != "-" else "-"] + line[4:]]), {
+            "keep_names keep_all sum_samples sum_names": {"seen", "invented"}}),
+    "invent_thread": (invent_thread, {"keep_all": {"tasks"}}),
+    "invent_exec": (lambda stream: stream.things.append(
+        ["exec", stream.find_middle_time(), stream.list_samples()[0][2], "other"]),
+        {"keep_all": {"tasks", "mapped", "whole"}}),
+    "drop_execute": (drop_execute, {"keep_all": {"mapped", "whole"}}),
+    "extend_maps": (extend_maps, {"keep_all": {"mapped"}}),
+    "invent_map": (invent_map, {"keep_all": {"mapped"}, "declare_no_protections": set()}),
+    "change_offsets": (change_offsets, {"keep_all": {"mapped"}}),
+    "report_lost_samples": (add_thing("lost", "0", "samples", "7"),
+                            {"keep_all keep_names sum_samples": {"lost"}}),
+    "report_lost_records": (add_thing("lost", "0", "records", "7"), {"keep_all": {"lost"}}),
+    "lengthen_period": (lengthen_period, {"keep_all": {"invented"}}),
+    "use_wall_clock": (alter_times(lambda time: time + 17 * 10**17), {"keep_all": None}),
+    "use_microseconds": (alter_times(lambda time: time // 1000), {"keep_names": None}),
+    "round_to_milliseconds": (alter_times(lambda time: time // 10**6 * 10**6),
+                              {"keep_all": {"whole", "invented"}}),
+    "advance_times": (alter_times(lambda time: time - 20 * 10**6),
+                      {"keep_all": {"whole", "invented"}}),
 }
+CHANGES: dict[str, Alteration] = {
+    **FORMS, "declare_no_protections": declare_no_protections,
+    **{name: alteration for name, (alteration, _) in ROWS.items()}}
+# {(form, alteration): columns}
+EXPECTED: dict[tuple[str, str], set[str] | None] = {
+    (form, name): columns for name, (_, red) in ROWS.items() for forms, columns in red.items()
+    for form in forms.split()}
 
-# (form, alteration): columns that must be red for a workload with code in a library without
-# symbols.
-BESIDE_FILES: dict[tuple[Alteration, Alteration], set[str]] = {
-    (sum_samples, swap_names): {"right", "wrong"},
-    (sum_samples, drop_names): {"right"},
-    (sum_samples, drop_caller_names): {"right"},
-    (sum_samples, name_native_frames): {"wrong"},
-    (sum_samples, add_kernel_frames): {"invented"},
+# Columns that must be red for a workload with code in a library without symbols.
+BESIDE_FILES: dict[tuple[str, str], set[str]] = {
+    ("sum_samples", "swap_names"): {"right", "wrong"},
+    ("sum_samples", "drop_names"): {"right"},
+    ("sum_samples", "drop_caller_names"): {"right"},
+    ("sum_samples", "name_native_frames"): {"wrong"},
+    ("sum_samples", "add_kernel_frames"): {"invented"},
 }
