@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -17,6 +18,7 @@
 #include "harness/capture/probe.h"
 #include "harness/capture/recorder.h"
 #include "harness/capture/session.h"
+#include "harness/capture/threads.h"
 #include "harness/model/oracle/truth.h"
 
 /* A capture that samples each instruction of every emitted function that the workload calls, by
@@ -37,8 +39,7 @@ struct instruction {
 
 struct job {
 	struct jp_session *session;
-	pid_t *tids;
-	size_t nr_tids;
+	struct jp_tids threads; /* the threads of the process when the breakpoints were set */
 	/* Addresses of instructions, in the order in which they get breakpoints; those before index
 	 * @tried are done. An address that did not run in its time comes again at the end. */
 	uint64_t *addrs;
@@ -72,14 +73,17 @@ static int add_function(struct job *job, const struct jp_truth_code *code)
 {
 	int ret = 0;
 
-	for (uint32_t i = 0; i < code->layout->count && code->unloaded == UINT64_MAX && !ret; i++)
+	if (code->unloaded != UINT64_MAX || code->pid != (uint32_t)job->session->target->pid)
+		return 0;
+	for (uint32_t i = 0; i < code->layout->count && !ret; i++)
 		ret = add_address(job, code->addr + code->layout->insns[i].offset);
 	return ret;
 }
 
-/* Adds the instructions of functions that are new in the truth (the workload's own record of its
- * code). Skips functions that no call path of the truth contains: they never run, so each would
- * cost a whole time limit. Returns 0, or -errno and a message. */
+/* Adds the instructions of the process's functions that are new in the truth (the workload's own
+ * record of its code). Skips functions that no call path of the truth contains: they never run, so
+ * each would cost a whole time limit. Returns 0, or -errno and a message; -EOPNOTSUPP if only other
+ * processes have such functions. */
 static int list_instructions(struct job *job, struct jp_error *err)
 {
 	const char *path = job->session->target->truth;
@@ -99,21 +103,19 @@ static int list_instructions(struct job *job, struct jp_error *err)
 		return jp_fail(err, -ret, "out of memory for the instructions");
 	jp_sort(job->addrs + job->tried, job->nr_addrs - job->tried, jp_compare_by_value);
 	return job->nr_addrs ? 0
-			     : jp_fail(err, ENODATA, "%s: no path with emitted functions", path);
+			     : jp_fail(err, EOPNOTSUPP,
+				       "breakpoint: needs a process that runs emitted functions "
+				       "itself");
 }
 
 static int list_threads(struct job *job, struct jp_error *err)
 {
-	const struct jp_opened_events *opened = &job->session->recorder->opened;
+	char path[64];
+	int ret;
 
-	job->tids = calloc(opened->count ? opened->count : 1, sizeof(*job->tids));
-	if (!job->tids)
-		return jp_fail(err, ENOMEM, "out of memory for the threads");
-	for (size_t i = 0; i < opened->count; i++)
-		if (opened->list[i].stream == JP_SIDEBAND &&
-		    opened->list[i].cpu == job->session->cpus[0])
-			job->tids[job->nr_tids++] = opened->list[i].tid;
-	return 0;
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)job->session->target->pid);
+	ret = jp_tids_list(path, &job->threads);
+	return !ret || ret == -ESRCH ? 0 : jp_fail(err, -ret, "%s: %s", path, strerror(-ret));
 }
 
 /* Lets the breakpoint at @addr take HITS samples, after which the kernel disables it. */
@@ -145,9 +147,10 @@ static int arm_breakpoint(struct job *job, uint64_t addr, struct jp_error *err)
 	int ret = 0;
 
 	jp_attr_breakpoint(&attr, &session->options, &session->recorder->abilities, addr);
-	for (size_t i = 0; i < job->nr_tids && !ret; i++)
+	for (size_t i = 0; i < job->threads.count && !ret; i++)
 		for (unsigned int cpu = 0; cpu < session->nr_cpus && !ret; cpu++) {
-			ret = jp_open_event(session, &attr, JP_SAMPLING, job->tids[i], cpu, err);
+			ret = jp_open_event(session, &attr, JP_SAMPLING, job->threads.tids[i], cpu,
+					    err);
 			if (ret == -ESRCH) { /* the thread ended */
 				ret = 0;
 				break;
@@ -188,8 +191,8 @@ static bool contains(const struct jp_truth_path *path, uint64_t addr)
 
 static bool is_watched(const struct job *job, uint32_t tid)
 {
-	for (size_t i = 0; i < job->nr_tids; i++)
-		if ((uint32_t)job->tids[i] == tid)
+	for (size_t i = 0; i < job->threads.count; i++)
+		if ((uint32_t)job->threads.tids[i] == tid)
 			return true;
 	return false;
 }
@@ -237,7 +240,7 @@ static int repeat_idle(struct job *job, struct jp_error *err)
 /* Sets up to TOGETHER breakpoints. Returns 0, or -errno and a message. */
 static int arm_group(struct job *job, struct jp_error *err)
 {
-	int ret = 0;
+	int ret = list_threads(job, err);
 
 	job->armed = 0;
 	while (job->armed < TOGETHER && job->tried + job->armed < job->nr_addrs && !ret) {
@@ -337,8 +340,7 @@ static int begin(struct jp_session *session, int argc, char **argv, struct jp_er
 	ret = parse_options(job, argc, argv, err)
 		      ?: open_recorder(job, err)
 		      ?: jp_attach(session, false, false, err)
-		      ?: list_instructions(job, err)
-		      ?: list_threads(job, err);
+		      ?: list_instructions(job, err);
 	if (ret)
 		return ret;
 	jp_recorder_sampling(session);
@@ -365,7 +367,7 @@ static void free_all(struct jp_session *session)
 	jp_recorder_free(session);
 	if (!job)
 		return;
-	free(job->tids);
+	jp_tids_free(&job->threads);
 	free(job->addrs);
 	jp_map_free(&job->events);
 	jp_map_free(&job->instructions);
