@@ -43,6 +43,7 @@ static const struct jp_role distinct_places = {
  * the others. */
 static const struct jp_role given_breakpoints = {
 	.bound = JP_ALL_N,
+	.serves = "insn.hit",
 	.lead = "",
 	.tail = " instructions had a breakpoint",
 };

@@ -21,6 +21,7 @@ struct jp_role {
 		JP_MOST_LOST, /* if the case does not expect a value: @k must be at most the excused
 				 number; if it does, a larger value is an ERROR */
 	} bound;
+	const char *serves;      /* only cases that expect this metric need the bound; NULL: all */
 	const char *lead, *tail; /* texts before and after the metric's value in messages; @lead
 				    NULL: "NAME is " */
 	const char *column;      /* column of the scoreboard that shows k of n; NULL: none */

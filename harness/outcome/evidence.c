@@ -122,7 +122,8 @@ static void check_enough_samples(enum jp_bound bound, struct jp_result *result)
 			bound == JP_LEAST_N || bound == JP_SOME_N ? metric->n : metric->k;
 		const uint64_t needed = bound == JP_ALL_N ? metric->n : least;
 
-		if (role && role->bound == bound && figure < needed)
+		if (role && role->bound == bound && figure < needed &&
+		    (!role->serves || has_expectation(result, role->serves)))
 			jp_note(result, JP_ERROR,
 				"too little evidence: %s%s%" PRIu64 "%s, the case needs %" PRIu64,
 				role->lead ?: metric->name, role->lead ? "" : " is ", figure,

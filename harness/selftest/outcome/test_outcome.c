@@ -56,6 +56,26 @@ TEST(expectation_with_allowed_exceptions)
 	}
 }
 
+/* A metric that serves another one has a bound only if the case expects that one. */
+TEST(bound_of_a_serving_metric)
+{
+	static const struct jp_role role = {.bound = JP_ALL_N, .serves = "insn.hit"};
+
+	for (int expected = 0; expected < 2; expected++) {
+		struct jp_expectation expectation = {.metric = "insn.hit"};
+		struct jp_case cas = {.expectations = &expectation, .nr_expectations = expected};
+		struct jp_result result = {.cas = &cas, .findings.judged[JP_CHAIN] = true};
+
+		jp_findings_add_with_role(&result.findings, &role,
+					  jp_metric_rate("insn.given", 3, 4));
+		jp_check_evidence(&result);
+		check_outcome(expected ? "an expected metric" : "no expected metric", &result,
+			      expected ? JP_ERROR : JP_PASS,
+			      expected ? "insn.given is 3, the case needs 4" : NULL);
+		jp_findings_free(&result.findings);
+	}
+}
+
 TEST(outcome_texts)
 {
 	check(strcmp(jp_outcome_text(JP_CRASH), "CRASH") == 0 &&
