@@ -15,11 +15,12 @@ from typing import Callable, Iterator, Sequence
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import jsonl, process, status
 from ci.hunt import known, probing, report, state
-from ci.hunt.clusters import Clusters, Run
+from ci.hunt.clusters import Clusters
 from ci.hunt.cover import Cover
+from ci.hunt.line import make_smallest
 from ci.hunt.relations import Relations
-from ci.hunt.space import PERF, Crossing, Request, Space
-from ci.hunt.trial import Runner, Trial
+from ci.hunt.space import PERF, Crossing, Item, Request, Space
+from ci.hunt.trial import Runner, Trial, remove_figures
 from ci.perf import perf_tools
 
 TREE = os.path.abspath(__file__ + "/../../..")
@@ -34,6 +35,9 @@ class Hunt:
         self.cover = Cover(space, options.seed)
         self.clusters = Clusters(space, self.run_all)
         self.progress = state.Progress(options.seed)
+        # Crossings to try next, and the values that each of them is to try.
+        self.next: list[Crossing] = []
+        self.suspects: dict[frozenset[Item], Crossing] = {}
         self.relations = Relations(runner)
         self.known = known.read_results(os.path.join(TREE, "results"))
         self.pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
@@ -42,11 +46,6 @@ class Hunt:
         """Runs @crossings, some at the same time; yields the results in their order, up to the end
         of the time."""
         yield from self.map_all(self.run_one, crossings)
-
-    def start_all(self, crossings: Sequence[Crossing]) -> Iterator[Trial]:
-        """Runs @crossings like run_all(), but only to learn whether they can run: ends them at once
-        and does not compare them with their twins."""
-        yield from self.map_all(self.start_one, crossings)
 
     def check_all(self, crossings: Sequence[Crossing]) -> Iterator[Trial]:
         """Checks the case lines of @crossings, without running them."""
@@ -62,9 +61,6 @@ class Hunt:
     def run_one(self, crossing: Crossing) -> Trial:
         return self.relations.check(self.runner.run(crossing, self.progress.seed))
 
-    def start_one(self, crossing: Crossing) -> Trial:
-        return self.runner.run(crossing, self.progress.seed, only_start=True)
-
     def handle(self, trial: Trial) -> None:
         self.progress.tried += 1
         self.progress.outcomes[trial.outcome] = self.progress.outcomes.get(trial.outcome, 0) + 1
@@ -74,7 +70,7 @@ class Hunt:
         elif not trial.is_refused:
             self.cover.add_unjudged(trial.crossing)
         elif not self.cover.is_explained(trial.crossing):
-            self.exclude(trial, self.start_all)
+            self.learn(trial)
         if trial.outcome == "ERROR" and PERF not in trial.crossing:
             self.progress.note_unjudged(one.cause for one in trial.signatures)
             return
@@ -84,10 +80,23 @@ class Hunt:
             report.print_new(cluster, self.known.find_id(cluster.signature,
                                                              cluster.crossing))
 
-    def exclude(self, trial: Trial, run: Run) -> None:
-        """Finds the impossible combination in the @trial that @run refused, and excludes it from
-        further tries."""
-        small, items, missing = probing.find_impossible(self.space, trial, run)
+    def learn(self, trial: Trial) -> None:
+        """Learns which values make the machine or a tool refuse @trial: excludes values that are
+        refused alone; of other crossings, tries the suspected values alone next."""
+        items = self.suspects.get(frozenset(trial.crossing.items()))
+        if items:
+            self.cover.exclude(items)
+            report.print_impossible(items, trial.why)
+            return
+        items = self.cover.find_suspect(trial.crossing, remove_figures(trial.why))
+        if items:
+            self.next.append(make_smallest(self.space, items.items(), trial.crossing))
+            self.suspects[frozenset(self.next[-1].items())] = items
+
+    def exclude(self, trial: Trial) -> None:
+        """Finds the impossible combination in the @trial whose case line was refused, and excludes
+        it from further tries."""
+        small, items, missing = probing.find_impossible(self.space, trial, self.check_all)
         if time.monotonic() > self.end:
             return
         if missing:
@@ -98,12 +107,16 @@ class Hunt:
 
     def choose(self) -> Crossing:
         """Returns the next crossing whose case line jitproof accepts."""
+        while self.next:
+            crossing = self.next.pop()
+            if not self.cover.is_impossible(crossing):
+                return crossing
         while True:
             trial = self.runner.check(self.cover.choose())
             if not trial.is_refused:
                 return trial.crossing
             if not self.cover.is_explained(trial.crossing):
-                self.exclude(trial, self.check_all)
+                self.exclude(trial)
 
     def step(self) -> None:
         """Runs a crossing for each of --jobs, at the same time."""

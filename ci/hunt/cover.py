@@ -2,15 +2,22 @@
 """Chooses crossings: first by the pairs of values that none has covered yet, then at random."""
 
 import collections
+import itertools
 import random
 
 from ci.hunt.line import drop_orphans
 from ci.hunt.space import CAPTURE, WORKLOAD, Crossing, Item, Space, iterate_pairs
 
 Pair = tuple[Item, Item]
-PATIENCE = 3  # crossings without a verdict after which a pair is no longer pursued
+PATIENCE = 3  # crossings without a verdict after which a pair is no longer drawn
 TRIES = 12  # random completions of an uncovered pair; the one with most new pairs is taken
 SHARE = 0.25  # probability that a random crossing sets a dimension that it does not need
+
+
+def list_combinations(crossing: Crossing) -> set[frozenset[Item]]:
+    """Returns the items and the pairs of @crossing."""
+    return {frozenset(items) for items in itertools.chain(
+        ([item] for item in crossing.items()), iterate_pairs(crossing))}
 
 
 class Cover:
@@ -24,15 +31,20 @@ class Cover:
         self.lacking: list[tuple[frozenset[Item], str]] = []
         self.open: set[Pair] = set(space.list_pairs())
         self.unjudged: collections.Counter[Pair] = collections.Counter()
+        self.ran: set[frozenset[Item]] = set()  # items and pairs of crossings that ran
+        # Crossings that could not run, by the reason.
+        self.refused: dict[str, list[frozenset[Item]]] = {}
 
     def add(self, crossing: Crossing) -> None:
         """Counts the pairs of a crossing that was judged."""
+        self.ran |= list_combinations(crossing)
         pairs = set(iterate_pairs(crossing)) & (self.open | self.covered)
         self.covered |= pairs
         self.open -= pairs
 
     def add_unjudged(self, crossing: Crossing) -> None:
         """Counts the pairs of a crossing that ran without a verdict."""
+        self.ran |= list_combinations(crossing)
         self.unjudged.update(set(iterate_pairs(crossing)) & self.open)
 
     def exclude(self, crossing: Crossing) -> None:
@@ -44,6 +56,22 @@ class Cover:
     def is_impossible(self, crossing: Crossing) -> bool:
         items = frozenset(crossing.items())
         return any(one <= items for one in self.impossible)
+
+    def is_hopeless(self, crossing: Crossing) -> bool:
+        """Returns whether @crossing has a pair that never had a verdict."""
+        return any(self.unjudged[pair] >= PATIENCE and pair in self.open
+                   for pair in iterate_pairs(crossing))
+
+    def find_suspect(self, crossing: Crossing, reason: str) -> Crossing:
+        """Returns the item or pair of @crossing that is the likeliest cause of @reason, for which
+        it could not run: no crossing with it ran, and most crossings refused for @reason have it.
+        Returns {} if there is none."""
+        refused = self.refused.setdefault(reason, [])
+        refused.append(frozenset(crossing.items()))
+
+        likeliest = max(list_combinations(crossing) - self.ran, default=None, key=lambda one: (
+            sum(one <= items for items in refused), -len(one), sorted(one)))
+        return dict(likeliest or ())
 
     def add_lacking(self, crossing: Crossing, name: str) -> None:
         """Remembers that @crossing needs a value of dimension @name."""
@@ -85,7 +113,8 @@ class Cover:
             if self.random.random() < SHARE:
                 item = (name, self.random.choice(self.space.values[name]))
                 more = {**crossing, name: item[1]}
-                if self.space.is_possible(item, crossing) and not self.is_impossible(more):
+                if self.space.is_possible(item, crossing) and not (
+                        self.is_impossible(more) or self.is_hopeless(more)):
                     crossing = more
         return drop_orphans(self.space, crossing)
 
@@ -98,7 +127,7 @@ class Cover:
         for _ in range(TRIES):
             start: tuple[Item, ...] = self.random.choice(opened) if opened else ()
             made = self.complete(start)
-            if made is None or self.is_impossible(made):
+            if made is None or self.is_impossible(made) or self.is_hopeless(made):
                 continue
             made = self.fill(made)
             count = sum(pair in wanted for pair in iterate_pairs(made))

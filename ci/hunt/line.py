@@ -21,12 +21,12 @@ def list_options(crossing: Crossing, prefix: str) -> list[str]:
             if name.startswith(prefix)]
 
 
-def format_line(crossing: Crossing, name: str = "hunt", samples: int = SAMPLES) -> str:
+def format_line(crossing: Crossing, name: str = "hunt") -> str:
     """Returns the case line of @crossing, which has a workload and a capture."""
     capture = [crossing[CAPTURE], *list_options(crossing, FOR_CAPTURE)]
     if FREQUENCY not in crossing:
         capture.insert(1, "--freq=1999")
-    keys = ["samples=%d" % samples, "seconds=%d" % SECONDS]
+    keys = ["samples=%d" % SAMPLES, "seconds=%d" % SECONDS]
     for key in (INSIDE, PUBLISH, METHODS, AT):
         if key in crossing:
             keys.append("%s=%s" % (key, crossing[key]))
@@ -54,3 +54,13 @@ PLAIN = {WORKLOAD: "anon_exec", CAPTURE: "launch"}
 def make_crossing(space: Space, items: Iterable[Item]) -> Crossing:
     """Returns a crossing of @items, with drop_orphans() applied."""
     return {**PLAIN, **drop_orphans(space, {**PLAIN, **dict(items)})}
+
+
+def make_smallest(space: Space, items: Iterable[Item], crossing: Crossing) -> Crossing:
+    """Returns the smallest crossing of @items, and of values of @crossing that they need."""
+    todo = [*items]
+    for item in todo:
+        for parents in space.parents[item]:
+            if not parents & {*todo}:
+                todo += sorted(parents & crossing.items())[:1]
+    return make_crossing(space, todo)

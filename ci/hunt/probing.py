@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Finds the smallest combination that is impossible, from a crossing that was refused."""
+"""Finds the smallest combination that no case line can have, from a line that was refused."""
 
 from typing import Iterator
 
 from ci.hunt.clusters import Reduction, Run
 from ci.hunt.line import PLAIN, make_crossing
 from ci.hunt.space import Crossing, Space
-from ci.hunt.trial import REJECTED, Trial
+from ci.hunt.trial import Trial
 
 
 def list_others(space: Space, items: Crossing, name: str) -> Iterator[Crossing]:
@@ -26,17 +26,14 @@ def is_refused(crossings: list[Crossing], run: Run) -> bool:
 def find_impossible(space: Space, refused: Trial, run: Run) -> tuple[Trial, Crossing, str]:
     """Returns the smallest refused crossing, its items that no crossing can have together, and the
     name of the dimension whose values make them possible, or "" if there is none."""
-    small = Reduction(space, lambda one: one.outcome == refused.outcome, run).reduce(refused)
+    small = Reduction(space, lambda one: one.is_refused, run).reduce(refused)
     items = dict(small.crossing)
     for name, plain in PLAIN.items():
         if items.get(name) == plain and is_refused([*list_others(space, items, name)], run):
             del items[name]
         elif items.get(name) == plain:
             items[name] = refused.crossing[name]  # undo the reduction's change to the plain value
-    # A REJECTED line may lack a required item; other refusals come from the machine, for which more
-    # items change nothing.
-    if small.outcome == REJECTED:
-        for name in sorted(set(space.values) - set(small.crossing)):
-            if not is_refused([*list_others(space, items, name)][:1], run):
-                return small, items, name
+    for name in sorted(set(space.values) - set(small.crossing)):  # does it lack a required item?
+        if not is_refused([*list_others(space, items, name)][:1], run):
+            return small, items, name
     return small, items, ""

@@ -12,6 +12,8 @@ WORKLOAD, CAPTURE, INJECT, PUBLISH, INSIDE, METHODS, AT, PERF = (
     "workload", "capture", "inject", "publish", "inside", "methods", "at", "perf")
 FOR_WORKLOAD, FOR_CAPTURE, FOR_INJECT = "workload ", "capture ", "inject "  # prefix of options
 SWITCH = ""  # the value of an option without a value
+# Usual time of a case; values that only longer cases use need too much time for a crossing.
+USUAL_SECONDS = 30
 
 
 @dataclasses.dataclass
@@ -76,7 +78,7 @@ class Space:
             harvest.add_option(FOR_CAPTURE, option, None)
         harvest.add(PERF, request.perfs)
         for case in listed["cases"]:
-            if not case["control"]:
+            if not case["control"] and case["seconds"] <= USUAL_SECONDS:
                 self._add_case(harvest, case, bool(request.perfs))
         users = {(CAPTURE, value) for value in harvest.values[CAPTURE]
                  if value.endswith("-by perf")} | {(INJECT, "perf")}

@@ -12,7 +12,7 @@ import tempfile
 from typing import Any, Iterator, Mapping
 
 from ci.base import files, jsonl, process
-from ci.hunt.line import SAMPLES, SECONDS, format_line
+from ci.hunt.line import SECONDS, format_line
 from ci.hunt.space import INJECT, PERF, Crossing
 
 REJECTED = "rejected"  # no such case: the outcome of a case line that jitproof refuses
@@ -152,19 +152,18 @@ class Runner:
         outcome = REJECTED if done.returncode else ACCEPTED
         return Trial(crossing, outcome, remove_prefix(done.stderr), frozenset())
 
-    def run(self, crossing: Crossing, seed: int, only_start: bool = False) -> Trial:
-        """Runs @crossing once. @only_start: ends it after the first sample; asks no readers, and no
-        second injector."""
-        with self._define(format_line(crossing, samples=1 if only_start else SAMPLES)) as place:
-            trial = self._run_in(place, crossing, seed, only_start)
-            if self.kept and not only_start and trial.outcome not in ("PASS", "SKIP", REJECTED):
+    def run(self, crossing: Crossing, seed: int) -> Trial:
+        """Runs @crossing once."""
+        with self._define(format_line(crossing)) as place:
+            trial = self._run_in(place, crossing, seed)
+            if self.kept and trial.outcome not in ("PASS", "SKIP", REJECTED):
                 trial.kept = os.path.join(self.kept, os.path.basename(place))
                 shutil.copytree(place, trial.kept, symlinks=True)
             return trial
 
-    def _run_in(self, place: str, crossing: Crossing, seed: int, only_start: bool) -> Trial:
+    def _run_in(self, place: str, crossing: Crossing, seed: int) -> Trial:
         expected, out = os.path.join(place, "expected"), os.path.join(place, "run")
-        readers = ["--readers=%s" % ("none" if only_start else "all")] if self.perfs else []
+        readers = ["--readers=all"] if self.perfs else []
         command = [self.jitproof, "run", *readers, "--expected", expected, "--seed=%d" % seed, "-o",
                    out, "hunt/hunt"]
         try:
@@ -179,7 +178,7 @@ class Runner:
             return Trial(crossing, "BROKEN", why, frozenset(
                 {Signature("BROKEN", "status %d" % done.returncode)}))
         trial = make_trial(crossing, read_result(results))
-        if trial.outcome == "PASS" and crossing.get(INJECT) == "perf" and not only_start:
+        if trial.outcome == "PASS" and crossing.get(INJECT) == "perf":
             trial.merged = self._merge_again(os.path.join(out, "hunt/hunt"),
                                              os.path.join(place, "merged"))
         return trial

@@ -2,6 +2,7 @@
 """Tests `jitproof hunt`: pairs, impossible combinations, reduction, clusters, known findings,
 relations and resuming."""
 
+import argparse
 import contextlib
 import io
 import itertools
@@ -12,6 +13,7 @@ from typing import Any, Callable, Iterator, Sequence
 
 from ci.base import files, jsonl, process
 from ci.hunt import known, line, probing, relations, report, state
+from ci.hunt.__main__ import Hunt
 from ci.hunt.clusters import Clusters, Reduction
 from ci.hunt.cover import PATIENCE, Cover
 from ci.hunt.space import (AT, CAPTURE, INJECT, INSIDE, METHODS, PUBLISH, WORKLOAD, Crossing,
@@ -28,7 +30,7 @@ def make_option(name: str, *values: str, switch: bool = False) -> dict[str, Any]
 def make_case(workload: str, capture: str, **more: Any) -> dict[str, Any]:
     return {"name": "a/b", "control": False, "workload": workload.split(),
             "capture": capture.split(), "publish": None, "inject": None, "inject_with": [],
-            "inside": 0, "methods": [], "boundary": None, "step": None, **more}
+            "inside": 0, "seconds": 30, "methods": [], "boundary": None, "step": None, **more}
 
 
 def make_capture(name: str, **more: Any) -> dict[str, Any]:
@@ -52,6 +54,7 @@ LISTED = {
                         methods=["chain", "dump_fp"]),
               make_case("anon_exec", "launch", boundary="before-open", step="map 9"),
               make_case("anon_exec", "launch --stack=7", control=True),
+              make_case("anon_exec --size=99", "launch", seconds=31),
               make_case("other", "launch-by perf -z", inject="perf", inject_with=["-b"])]}
 
 
@@ -72,7 +75,7 @@ class Spaces(unittest.TestCase):
 
     def test_values(self) -> None:
         """The space has the registry's values, the values that cases use, and extreme numbers; it
-        has no controls, and no tools that the caller did not request."""
+        has no controls, no values of long cases, and no tools that the caller did not request."""
         values = self.space.values
         self.assertEqual(values["workload --how"], ("x", "y"))
         self.assertEqual(values["workload --size"], ("2", "9"))
@@ -153,7 +156,7 @@ class Covers(unittest.TestCase):
 
 
     def test_pairs_without_verdict(self) -> None:
-        """Pairs that got no verdict in some crossings are not chosen again for their own sake."""
+        """Pairs that got no verdict in some crossings are not drawn again."""
         cover = Cover(Space(LISTED), 1)
         crossing = {WORKLOAD: "other", "workload --deep": "", CAPTURE: "launch"}
         pairs = set(iterate_pairs(crossing))
@@ -161,7 +164,8 @@ class Covers(unittest.TestCase):
         for _ in range(PATIENCE):
             self.assertLessEqual(crossing.items(), cover.choose().items())
             cover.add_unjudged(crossing)
-        self.assertLess(sum(crossing.items() <= cover.choose().items() for _ in range(99)), 50)
+        for _ in range(99):
+            self.assertTrue(pairs.isdisjoint(iterate_pairs(cover.choose())))
         self.assertEqual(cover.open, pairs)
 
     def test_explained(self) -> None:
@@ -173,6 +177,38 @@ class Covers(unittest.TestCase):
         self.assertFalse(cover.is_explained({**plain, PUBLISH: "map"}))
         self.assertFalse(cover.is_explained(line.PLAIN))
         self.assertFalse(cover.is_impossible(plain))
+
+
+class Refusing(Runner):
+    """Stands for a machine that can run no crossing with all items of @lacking."""
+
+    def __init__(self, lacking: Crossing) -> None:
+        super().__init__(JITPROOF, "", {})
+        self.lacking, self.refused = lacking, 0
+
+    def check(self, crossing: Crossing) -> Trial:
+        return Trial(crossing, ACCEPTED, "", frozenset())
+
+    def run(self, crossing: Crossing, seed: int) -> Trial:
+        refused = self.lacking.items() <= crossing.items()
+        self.refused += refused
+        return Trial(crossing, "SKIP" if refused else "PASS", "no 9", frozenset())
+
+
+class Learning(unittest.TestCase):
+    def test_refused_values(self) -> None:
+        """A hunt learns from few refused crossings which values are the cause."""
+        for lacking in ({PUBLISH: "map:late"}, {CAPTURE: "gated", PUBLISH: "map"},
+                        {"workload --how": "x"}):
+            with self.subTest(lacking), tempfile.TemporaryDirectory() as folder:
+                runner = Refusing(lacking)
+                hunt = Hunt(argparse.Namespace(minutes=9, seed=1, jobs=1, folder=folder),
+                            Space(LISTED), runner)
+                with contextlib.redirect_stdout(io.StringIO()):
+                    for _ in range(60):
+                        hunt.step()
+                self.assertEqual(hunt.cover.impossible, [frozenset(lacking.items())])
+                self.assertLess(runner.refused, 9)
 
 
 class Reductions(unittest.TestCase):
@@ -388,7 +424,7 @@ class Planted(Runner):
         super().__init__(JITPROOF, "", {})
         self.wrong, self.varies, self.runs = wrong, varies, 0
 
-    def run(self, crossing: Crossing, seed: int, only_start: bool = False) -> Trial:
+    def run(self, crossing: Crossing, seed: int) -> Trial:
         self.runs += self.varies
         k = 50 - 9 * self.runs if self.wrong.items() <= crossing.items() else 99 - 9 * self.runs
         return Trial(crossing, "PASS", "", frozenset(),
