@@ -16,6 +16,7 @@ case scarce check : anon_exec --turns=2000 : attach --stack=8192 --freq=1999 : s
 	broken.dump =0
 case slow check : anon_exec : attach --stack=8192 --freq=97 : samples=200 seconds=4
 	broken.dump =0
+case started check : short_lived --then-none : launch : seconds=1
 defaults : coalesced_growth --threads=2 --period=10 : launch : samples=1 distinct=1
 case acts check : : : acts=load:390 publish=jitdump
 	load.unnamed any, names.unnamed any, order.hidden any
@@ -56,6 +57,16 @@ class Enough(Folder):
     def test_needed_acts(self) -> None:
         metrics, _ = self.run_case("acts")
         self.assertGreaterEqual(metrics["order.loads"]["k"], 390)
+
+    def test_no_code(self) -> None:
+        """A workload that only starts has samples from before the witness's first possible one."""
+        self.write(CASES, "cases", "enough")
+        run = process.run([JITPROOF, "run", "--expected", self.place("cases"), "enough/started"],
+                          timeout=60)
+        if run.returncode == 4:
+            self.skipTest(run.stdout)
+        self.assertIn("\n# nothing was checked: no sample was judged\n", run.stdout)
+        self.assertNotIn("# witness: ", run.stdout)
 
     def test_too_few_acts(self) -> None:
         self.write(CASES, "cases", "enough")
