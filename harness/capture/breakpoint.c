@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "harness/base/array.h"
 #include "harness/base/clock.h"
@@ -211,6 +212,24 @@ static bool has_run(const struct job *job, const struct jp_truth *truth, uint64_
 	return false;
 }
 
+/* Disables the breakpoints with the events from index @first on. Notes hits whose samples are still
+ * in the rings: a second breakpoint at such an address would be a second event. */
+static void disable_group(struct job *job, size_t first)
+{
+	const struct jp_opened_events *opened = &job->session->recorder->opened;
+
+	for (size_t i = first; i < opened->count; i++) {
+		uint64_t counts[3] = {0}; /* value, id, lost */
+
+		ioctl(opened->list[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+		if (read(opened->list[i].fd, counts, sizeof(counts)) < 0 || !counts[0])
+			continue;
+		pthread_mutex_lock(&job->session->lock);
+		note_hit(job, opened->list[i].id);
+		pthread_mutex_unlock(&job->session->lock);
+	}
+}
+
 /* Finds out whether the functions of breakpoints without a sample ran. Puts the addresses of those
  * that did not at the end of the list. Returns 0, or -errno and a message. */
 static int repeat_idle(struct job *job, struct jp_error *err)
@@ -268,8 +287,10 @@ static int run_group(struct job *job, struct jp_error *err)
 		waited = pthread_cond_timedwait(&session->changed, &session->lock, &until);
 	ending = session->worker.ending || session->exited;
 	pthread_mutex_unlock(&session->lock);
-	if (!ret && !ending && !hit)
+	if (!ret && !ending && !hit) {
+		disable_group(job, first);
 		ret = repeat_idle(job, err);
+	}
 	job->tried += job->armed;
 	jp_open_close(session, first);
 	return ret ?: !ending;
