@@ -226,6 +226,22 @@ static uint64_t find_inheriting(const struct jp_evidence *evidence, const struct
 		       : 0;
 }
 
+/* Returns whether the record of @known was reported for the end of @ended before: later records cut
+ * a record into several spans. Otherwise notes that it is. Returns -ENOMEM if out of memory. */
+static int was_reported(struct jp_coverage *coverage, const struct jp_span *known,
+			const struct jp_span *ended)
+{
+	const uint64_t record = known->mapping.since + 1;
+	uint64_t *last = jp_map_at(&coverage->reported,
+				   (uint64_t)(ended - coverage->view->truth->spans), sizeof(*last));
+	const bool again = last && *last == record;
+
+	if (!last)
+		return -ENOMEM;
+	*last = record;
+	return again;
+}
+
 /* Reports the first stale piece of @known. The kernel records no munmap(), so such spans stay until
  * another record covers them. */
 static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known, uint64_t from,
@@ -237,6 +253,7 @@ static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known
 	const struct jp_span *truth, *first = NULL;
 	struct stale_piece found, piece;
 	const char *cause;
+	int ret;
 
 	from = jp_max(known->open_before, from);
 	to = box.until;
@@ -256,8 +273,9 @@ static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known
 		found = piece;
 		box.until = truth->open_before;
 	}
-	if (!first)
-		return 0;
+	ret = first ? was_reported(coverage, known, found.ended) : 1;
+	if (ret)
+		return ret < 0 ? ret : 0;
 	coverage->stale++;
 	cause = found.recorded_later ? "invented"
 				     : jp_unmapped_why_stale(evidence, known->pid, found.start,
@@ -399,6 +417,7 @@ static void free_coverage(void *state)
 	free(coverage->found);
 	jp_plains_free(&coverage->plains);
 	jp_gaps_free(&coverage->gaps);
+	jp_map_free(&coverage->reported);
 }
 
 static const struct jp_validator mapping_coverage = {

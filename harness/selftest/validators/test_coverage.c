@@ -157,6 +157,38 @@ static uint64_t count_stale_inherited(uint64_t forked)
 	return stale.k;
 }
 
+/* Judges the record of three pages whose memory ended. A record of the middle page cuts it into two
+ * pieces. */
+static uint64_t count_stale_cut(void)
+{
+	struct jp_truth_incarnation images[] = {{.pid = PID, .before = 1, .until = UINT64_MAX}};
+	struct jp_event acts[] = {
+		MADE_ACT(MAP, PID, PID, BEGIN, BEGIN, MADE_MAP(0x100000, 3 * PAGE, RX, "//anon")),
+		MADE_ACT(UNMAP, PID, PID, BEGIN + STEP, BEGIN + STEP,
+			 MADE_MAP(0x100000, 3 * PAGE, 0, "")),
+		MADE_ACT(MAP, PID, PID, BEGIN + 2 * STEP, BEGIN + 2 * STEP,
+			 MADE_MAP(0x100000 + PAGE, PAGE, RX, "//anon"))};
+	struct jp_event records[] = {
+		MADE_EVENT(MAP, PID, BEGIN, MADE_MAP(0x100000, 3 * PAGE, RX, "//anon")),
+		MADE_EVENT(MAP, PID, BEGIN + 2 * STEP,
+			   MADE_MAP(0x100000 + PAGE, PAGE, RX, "//anon"))};
+	struct jp_truth truth = {.version = 3,
+				 .acts = acts,
+				 .nr_acts = 3,
+				 .incarnations = images,
+				 .nr_incarnations = 1};
+	const struct jp_evidence evidence = {
+		.truth = &truth,
+		.info = {
+			.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = BEGIN + 10 * STEP}};
+	struct jp_metric stale;
+
+	index_truth(&truth);
+	stale = judge("mapping_coverage", &evidence, records, 2, "coverage.stale");
+	free_truth_index(&truth);
+	return stale.k;
+}
+
 TEST(coverage)
 {
 	static const struct scene scenes[] = {
@@ -171,6 +203,7 @@ TEST(coverage)
 		check_growth(scene->what, judge_scene);
 	check(!count_stale_inherited(BEGIN + 5 * STEP),
 	      "what a process inherits is not stale because of an earlier process of its pid");
+	check(count_stale_cut() == 1, "the pieces of a cut record are stale since one end");
 	check(count_stale_inherited(BEGIN + 3 * STEP) == 1,
 	      "a mapping that the earlier process had stays stale");
 }
