@@ -473,5 +473,7 @@ static const struct jp_excuse limits[] = {
 	 "predicted", "the method cannot walk this code: the truth predicts each of its stacks"},
 	{"untouched-page", NULL, "broken.*", "untouched", NULL,
 	 "a dump is empty where the page at the stack pointer was never touched"},
+	{"copied-page", NULL, "broken.*", "copied", NULL,
+	 "the page at the stack pointer was being copied after a fork"},
 };
 JP_REGISTER_ROWS(excuse, limits);

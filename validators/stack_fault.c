@@ -17,18 +17,38 @@ struct jp_stack_fault jp_stack_fault_unmapped(const struct jp_evidence *evidence
 	return fault;
 }
 
-/* Returns whether the thread of @activation has not run its path before, at the same or a lower
- * stack pointer. It may then be the first to use a page of its stack. */
+/* Returns whether the thread of @activation has not run its path between @since and this
+ * activation, at the same or a lower stack pointer. It may then be the first to use a page of its
+ * stack. */
 static bool is_first_descent(const struct jp_truth *truth,
-			     const struct jp_truth_activation *activation)
+			     const struct jp_truth_activation *activation, uint64_t since)
 {
 	const struct jp_truth_activation *earlier = activation;
 
 	while (earlier > truth->activations && (--earlier)->tid == activation->tid &&
-	       earlier->pid == activation->pid)
+	       earlier->pid == activation->pid && earlier->enter >= since)
 		if (earlier->path == activation->path && earlier->sp <= activation->sp)
 			return false;
 	return true;
+}
+
+/* Returns whether the sample may be from within a fault that copies a page of the stack, as the
+ * first write to each page after a fork does: wp_page_copy() calls ptep_clear_flush(), so that for
+ * a moment there is no page. */
+static bool may_copy_stack(const struct jp_truth *truth,
+			   const struct jp_truth_activation *activation,
+			   const struct jp_event *event)
+{
+	uint64_t forked = UINT64_MAX;
+
+	if (jp_event_cpu_mode(event) != JP_CPU_KERNEL)
+		return false;
+	for (size_t i = 0; i < truth->nr_acts && truth->acts[i].before <= event->time; i++)
+		if (truth->acts[i].type == JP_EVENT_FORK &&
+		    truth->acts[i].task.how == JP_HOW_FORK &&
+		    truth->acts[i].task.ppid == event->pid && truth->acts[i].pid != event->pid)
+			forked = truth->acts[i].after;
+	return forked != UINT64_MAX && is_first_descent(truth, activation, forked);
 }
 
 struct jp_stack_fault
@@ -45,6 +65,9 @@ jp_stack_fault_find_at_end(const struct jp_evidence *evidence, const struct jp_s
 	case JP_UNWIND_MAX_STACK:
 		return (struct jp_stack_fault){JP_FAULT_MAX_STACK, cause, {0}};
 	case JP_UNWIND_KERNEL:
+		if (unwound->count == 1 &&
+		    may_copy_stack(evidence->truth, truth->activation, event))
+			cause = "copied";
 		return (struct jp_stack_fault){JP_FAULT_KERNEL, cause, {0}};
 	case JP_UNWIND_UNMAPPED:
 		return jp_stack_fault_unmapped(evidence, known, event, unwound->where);
@@ -56,9 +79,12 @@ jp_stack_fault_find_at_end(const struct jp_evidence *evidence, const struct jp_s
 			return jp_stack_fault_unmapped(evidence, known, event, unwound->where - 1);
 		break;
 	case JP_UNWIND_DUMP_SHORT:
-		if (!event->sample.stack_size &&
-		    is_first_descent(evidence->truth, truth->activation))
+		if (event->sample.stack_size)
+			break;
+		if (is_first_descent(evidence->truth, truth->activation, 0))
 			cause = "untouched";
+		else if (may_copy_stack(evidence->truth, truth->activation, event))
+			cause = "copied";
 		break;
 	default:
 		break;

@@ -92,6 +92,8 @@ static const struct jp_cause_word words[] = {
 	{"dump-end", "dump-too-small", "the walk needs the stack behind a full dump", NULL},
 	{"dump-short", "empty-dump", "the walk needs stack that an incomplete dump lacks", NULL},
 	{"untouched", "empty-dump", "the thread had not used this page of its stack before", NULL},
+	{"copied", "empty-dump", "the kernel was copying this page of the stack after a fork",
+	 NULL},
 	{"no-cfi", "no-cfi-for-jit", "the walk enters code without call frame information", NULL},
 	{"no-elf", "missing-file", "the walk enters a file that is not there", NULL},
 	{"no-data", "empty-dump", "the sample has nothing to walk", NULL},

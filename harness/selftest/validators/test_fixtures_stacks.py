@@ -8,6 +8,7 @@ from typing import Callable
 from harness.selftest.support import run_directory as rd
 from harness.selftest.support.recorded import Recorded
 
+FORK = 1  # how a process started, in the truth
 Frames = list[int]
 Expected = tuple[str, str, str]  # metric, cause, verdict
 DUMP_WRONG = ("wrong.dump", "wrong-frame", "wrong")
@@ -86,6 +87,22 @@ class Dumps(Recorded):
         self.perf.records = [one for one in self.perf.records if not isinstance(one, rd.Sample)
                              or one.tid != sample.tid or one.time >= sample.time]
         self.expect_excused(1, "broken.dump", "untouched")
+
+    def test_copied_stack_page(self) -> None:
+        """An empty dump of a sample in the kernel is excused if the process forked since the thread
+        last ran the path: the kernel may be copying the page."""
+        sample = next(sample for sample in self.perf.samples() if sample.misc & 7 == 1 and
+                      self.is_emitted(sample.regs[rd.X86_IP]))
+        sample.stack = bytearray()
+        self.expect_fail(self.match_count(1, "broken.dump", "dump-short"))
+        entered = max(slot[4] for slot in map(self.truth.get, self.truth.find(rd.Truth.ENTER))
+                      if slot[3] == sample.tid and slot[5] < sample.time)
+        child = sample.pid + 1
+        self.truth.append(rd.Truth.PROCESS_START, 0, child, child, entered - 2, entered - 1,
+                          sample.pid, FORK, 0, 0)
+        self.assertRegex(self.judge()[1], r"broken\.dump: 1 with cause empty-dump \(copied\)")
+        sample.misc += 1  # in user space nothing is copied
+        self.assertNotIn("copied", self.judge()[1])
 
     def test_cut_by_the_end_of_the_dump(self) -> None:
         """A walk that stops at the end of the dump is flagged as incomplete."""
