@@ -46,6 +46,10 @@ static int check_options(const struct jp_case *cas, const struct jp_capture *cap
 	if (options.all_maps && capture->traits & JP_CAPTURE_EXTERNAL)
 		return jp_fail(err, EINVAL, "%s:%u: the profiler %s cannot take --all-maps",
 			       cas->file, cas->line, capture->name);
+	if (options.synth != JP_SYNTH_EXEC && capture->traits & JP_CAPTURE_EXTERNAL)
+		return jp_fail(err, EINVAL,
+			       "%s:%u: the profiler %s cannot take --synth=%s: it records exec",
+			       cas->file, cas->line, capture->name, jp_synth_text(options.synth));
 	if (options.need_kernel && !options.kernel)
 		return jp_fail(err, EINVAL, "%s:%u: --kernel contradicts --user-only", cas->file,
 			       cas->line);

@@ -164,6 +164,8 @@ class Command(unittest.TestCase):
                                ":1: --kernel; breakpoint takes no samples in the kernel"),
                               ("case a check : bad : launch-by perf --all-maps\n",
                                ":1: the profiler launch-by cannot take --all-maps"),
+                              ("case a check : bad : attach-by perf --synth=none\n",
+                               ":1: the profiler attach-by cannot take --synth=none: it records"),
                               ("case a check : bad : attach : control=all\n",
                                ":1: no control 'all'"),
                               ("case a check : bad : attach : at=noon:map\n",
