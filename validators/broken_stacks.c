@@ -473,6 +473,12 @@ static const struct jp_excuse limits[] = {
 	 "predicted", "the method cannot walk this code: the truth predicts each of its stacks"},
 	{"untouched-page", NULL, "broken.*", "untouched", NULL,
 	 "a dump is empty where the page at the stack pointer was never touched"},
+	/* A thread can be sampled at an instruction that it cannot fetch: in the kernel's handler
+	 * of the fault, or at an interrupt or a breakpoint, which come before the fetch (Intel's
+	 * manual, volume 3, 6.9: priority of exceptions and interrupts). Its callers can be in such
+	 * memory, too. */
+	{"closed-memory", NULL, "broken.*", "closed", NULL,
+	 "the memory was not executable, and the capture knows that"},
 	{"copied-page", NULL, "broken.*", "copied", NULL,
 	 "the page at the stack pointer was being copied after a fork"},
 };

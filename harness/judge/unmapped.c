@@ -150,6 +150,14 @@ static bool is_in_attach_window(const struct jp_evidence *evidence, const struct
 	       act->after >= evidence->watched.started && act->before <= evidence->info.enabled;
 }
 
+/* Returns whether the memory that @last, the last change before @time, left is not executable. */
+static bool is_closed(const struct jp_evidence *evidence, const struct jp_event *last,
+		      uint64_t time)
+{
+	return last && last->type == JP_EVENT_PROTECT && !(last->map.prot & JP_PROT_EXEC) &&
+	       last->after + evidence->info.slack <= time;
+}
+
 struct jp_unmapped jp_unmapped(const struct jp_evidence *evidence, const struct jp_spans *known,
 			       uint32_t pid, uint64_t ip, uint64_t time)
 {
@@ -158,6 +166,10 @@ struct jp_unmapped jp_unmapped(const struct jp_evidence *evidence, const struct 
 		.cause = "no-record",
 		.left_out = {.evidence = evidence, .pid = pid, .ip = ip, .act = last}};
 
+	if (is_closed(evidence, last, time)) {
+		found.cause = "closed";
+		return found;
+	}
 	if (jp_spans_has_opened(known, pid, ip, find_state_start(evidence, last, pid, time), time))
 		return found;
 	if (is_unwatched(evidence, known, pid, time)) {
@@ -201,6 +213,9 @@ const char *jp_unmapped_text(const struct jp_unmapped *unmapped, char *text, siz
 	else if (strcmp(unmapped->cause, "window") == 0)
 		snprintf(text, size,
 			 "%" PRIx64 " was mapped at %" PRIu64 ", while the profiler attached",
+			 left_out->ip, left_out->act->before);
+	else if (strcmp(unmapped->cause, "closed") == 0)
+		snprintf(text, size, "%" PRIx64 " is not executable since the mprotect at %" PRIu64,
 			 left_out->ip, left_out->act->before);
 	else if (strcmp(unmapped->cause, "not-watched") == 0)
 		snprintf(text, size, "pid %u is older than the capture, which did not attach to it",

@@ -7,6 +7,7 @@
 /*
  * Describes why a capture, which had recorded the mappings @known, knows no mapping of @ip of @pid
  * at @time. The cause is one of:
+ * - "closed": mprotect() took the permission to execute before @time, so there is none to know;
  * - the name of the control that left out the mapping, in @pid or in a process that forked it;
  * - "mremap": the memory was moved to @ip, for which the kernel writes no record, and no later
  * snapshot shows it;

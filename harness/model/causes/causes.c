@@ -119,6 +119,7 @@ static const struct jp_cause_word words[] = {
 	{"bad-file", "missing-file", "the mapping's file cannot be read", NULL},
 	{"stripped", "stripped-symbols", "the mapping's file has no symbols", NULL},
 	/* Causes that a capture alone cannot show. */
+	{"closed", NULL, "mprotect() had taken the permission to execute the code", NULL},
 	{"mremap", NULL,
 	 "the kernel records no move, so no record has the new address, as with "
 	 "code that was mapped before or while the profiler attached",

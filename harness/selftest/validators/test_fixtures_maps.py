@@ -9,6 +9,8 @@ from harness.selftest.support import run_directory as rd
 from harness.selftest.support.recorded import PAGE, Recorded
 from harness.selftest.support.scratch import FIXTURES
 
+MMAP_DATA = 1 << 13  # PERF_RECORD_MISC_MMAP_DATA: memory that is not executable
+
 
 class Mappings(Recorded):
     """mapping_coverage, and the effect of missing mappings on stacks; one anonymous mapping."""
@@ -63,6 +65,21 @@ class Mappings(Recorded):
         for field, wrong in ((3, sample.pid), (5, sample.time - 500), (6, sample.ip + 1)):
             self.truth.set(len(self.truth.slots) - 1, *wait[:field], wrong, *wait[field + 1:])
             self.expect_fail(stray)
+
+    def test_known_closed_pages(self) -> None:
+        """A stack is no fault of a capture that knows that its memory is not executable."""
+        sample = self.find_deep_sample()
+        record = [record for record in self.find_emitted_maps()
+                  if record.start <= sample.ip < record.start + record.size][0]
+        for prot, time in ((3, sample.time - 200), (5, sample.time + 100)):
+            self.add_protect(record.pid, record.start, record.size, prot, time, time + 100)
+            again = record.copy()
+            again.time, again.prot = time + 50, prot
+            again.misc |= MMAP_DATA if prot == 3 else 0
+            self.perf.insert(again)
+        self.truth.append(rd.Truth.WAIT, 0, sample.pid, sample.tid, sample.time - 1000,
+                          sample.time + 1000, sample.ip, 0, 0, 0)
+        self.assertRegex(self.judge()[1], r"broken\.chain: 1 with cause closed")
 
     def test_two_samples_in_closed_pages(self) -> None:
         """A thread may be sampled once before its fetch faults; a second sample is impossible."""
