@@ -22,7 +22,7 @@ from ci.base import files, process
 from ci.base.status import Unusable
 from ci.mutants.operators import Mutant
 
-LEAST_S, FACTOR = 10, 15
+LEAST_S, FACTOR = 10, 5
 WAIT = 20  # seconds of wall clock allowed for each second of the CPU limit: machines are busy
 MEMORY = 8 << 30
 FILE = 1 << 30  # largest file to write, bytes; unit tests, which make holes of TiBs, have no limit
