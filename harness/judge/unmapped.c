@@ -150,12 +150,21 @@ static bool is_in_attach_window(const struct jp_evidence *evidence, const struct
 	       act->after >= evidence->watched.started && act->before <= evidence->info.enabled;
 }
 
-/* Returns whether the memory that @last, the last change before @time, left is not executable. */
-static bool is_closed(const struct jp_evidence *evidence, const struct jp_event *last,
+static bool closes(const struct jp_event *act)
+{
+	return act && act->type == JP_EVENT_PROTECT && !(act->map.prot & JP_PROT_EXEC);
+}
+
+/* Returns whether @last, the last change of the memory at @ip that began before @time, took the
+ * permission to execute, or may not have given it back yet. */
+static bool is_closed(const struct jp_evidence *evidence, const struct jp_event *last, uint64_t ip,
 		      uint64_t time)
 {
-	return last && last->type == JP_EVENT_PROTECT && !(last->map.prot & JP_PROT_EXEC) &&
-	       last->after + evidence->info.slack <= time;
+	const bool over = !last || last->after + evidence->info.slack < time;
+
+	return closes(last) ||
+	       (!over && last->before &&
+		closes(find_last_change(evidence->truth, last->pid, ip, last->before - 1)));
 }
 
 struct jp_unmapped jp_unmapped(const struct jp_evidence *evidence, const struct jp_spans *known,
@@ -166,7 +175,7 @@ struct jp_unmapped jp_unmapped(const struct jp_evidence *evidence, const struct 
 		.cause = "no-record",
 		.left_out = {.evidence = evidence, .pid = pid, .ip = ip, .act = last}};
 
-	if (is_closed(evidence, last, time)) {
+	if (is_closed(evidence, last, ip, time)) {
 		found.cause = "closed";
 		return found;
 	}
@@ -215,7 +224,8 @@ const char *jp_unmapped_text(const struct jp_unmapped *unmapped, char *text, siz
 			 "%" PRIx64 " was mapped at %" PRIu64 ", while the profiler attached",
 			 left_out->ip, left_out->act->before);
 	else if (strcmp(unmapped->cause, "closed") == 0)
-		snprintf(text, size, "%" PRIx64 " is not executable since the mprotect at %" PRIu64,
+		snprintf(text, size,
+			 "%" PRIx64 " was not executable around the mprotect at %" PRIu64,
 			 left_out->ip, left_out->act->before);
 	else if (strcmp(unmapped->cause, "not-watched") == 0)
 		snprintf(text, size, "pid %u is older than the capture, which did not attach to it",

@@ -66,20 +66,32 @@ class Mappings(Recorded):
             self.truth.set(len(self.truth.slots) - 1, *wait[:field], wrong, *wait[field + 1:])
             self.expect_fail(stray)
 
-    def test_known_closed_pages(self) -> None:
-        """A stack is no fault of a capture that knows that its memory is not executable."""
+    def expect_closed(self, closing: int, closed: int, opening: int) -> None:
+        """A stack is no fault of a capture that knows that its memory is not executable. @closing,
+        @closed, @opening: begin and end of an mprotect(), and begin of the next, in ns from the
+        sample."""
         sample = self.find_deep_sample()
         record = [record for record in self.find_emitted_maps()
                   if record.start <= sample.ip < record.start + record.size][0]
-        for prot, time in ((3, sample.time - 200), (5, sample.time + 100)):
-            self.add_protect(record.pid, record.start, record.size, prot, time, time + 100)
+        for prot, begin, end, recorded in ((3, closing, closed, -10), (5, opening, 300, 300)):
+            self.add_protect(record.pid, record.start, record.size, prot, sample.time + begin,
+                             sample.time + end)
             again = record.copy()
-            again.time, again.prot = time + 50, prot
+            again.time, again.prot = sample.time + recorded, prot
             again.misc |= MMAP_DATA if prot == 3 else 0
             self.perf.insert(again)
         self.truth.append(rd.Truth.WAIT, 0, sample.pid, sample.tid, sample.time - 1000,
                           sample.time + 1000, sample.ip, 0, 0, 0)
         self.assertRegex(self.judge()[1], r"broken\.chain: 1 with cause closed")
+
+    def test_known_closed_pages(self) -> None:
+        self.expect_closed(-200, -5, 100)
+
+    def test_pages_that_are_being_closed(self) -> None:
+        self.expect_closed(-200, 50, 100)
+
+    def test_pages_that_are_being_opened(self) -> None:
+        self.expect_closed(-200, -5, -3)
 
     def test_two_samples_in_closed_pages(self) -> None:
         """A thread may be sampled once before its fetch faults; a second sample is impossible."""
