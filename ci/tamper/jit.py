@@ -258,7 +258,7 @@ def change_last_byte(case: Case, one: rd.Jitdump) -> None:
             record[-1] ^= 0x5a
             seen |= not frames and layouts.count((layout, 0)) > 1
     if chosen and not seen:
-        raise Unobservable("no other function has the same layout: nothing else tells the bytes")
+        raise Unobservable("no function has the same layout, so no file shows the right bytes")
 
 
 add("jitdump.load.tid", alter_dumps(alter_loads(change_field(20, "I", lambda old: old + 1))))

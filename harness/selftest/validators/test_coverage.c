@@ -126,6 +126,21 @@ static void judge_scene(size_t count)
 	free(records);
 }
 
+/* Judges @records by @truth. Returns the number of stale mappings. */
+static uint64_t count_stale(struct jp_truth *truth, struct jp_event *records, size_t count)
+{
+	const struct jp_evidence evidence = {
+		.truth = truth,
+		.info = {
+			.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = BEGIN + 10 * STEP}};
+	struct jp_metric stale;
+
+	index_truth(truth);
+	stale = judge("mapping_coverage", &evidence, records, count, "coverage.stale");
+	free_truth_index(truth);
+	return stale.k;
+}
+
 /* Judges a process that inherits a stale mapping at @forked. An earlier process of the same pid
  * unmapped memory at the same address. */
 static uint64_t count_stale_inherited(uint64_t forked)
@@ -145,16 +160,8 @@ static uint64_t count_stale_inherited(uint64_t forked)
 				 .nr_acts = 2,
 				 .incarnations = images,
 				 .nr_incarnations = 2};
-	const struct jp_evidence evidence = {
-		.truth = &truth,
-		.info = {
-			.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = BEGIN + 10 * STEP}};
-	struct jp_metric stale;
 
-	index_truth(&truth);
-	stale = judge("mapping_coverage", &evidence, records, 2, "coverage.stale");
-	free_truth_index(&truth);
-	return stale.k;
+	return count_stale(&truth, records, 2);
 }
 
 /* Judges the record of three pages whose memory ended. A record of the middle page cuts it into two
@@ -177,16 +184,8 @@ static uint64_t count_stale_cut(void)
 				 .nr_acts = 3,
 				 .incarnations = images,
 				 .nr_incarnations = 1};
-	const struct jp_evidence evidence = {
-		.truth = &truth,
-		.info = {
-			.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = BEGIN + 10 * STEP}};
-	struct jp_metric stale;
 
-	index_truth(&truth);
-	stale = judge("mapping_coverage", &evidence, records, 2, "coverage.stale");
-	free_truth_index(&truth);
-	return stale.k;
+	return count_stale(&truth, records, 2);
 }
 
 TEST(coverage)
