@@ -671,21 +671,11 @@ static double compute_most_throttled(const struct witness *state)
 	return (double)state->witnessed->throttles * JP_THROTTLED_NS / (double)(state->period ?: 1);
 }
 
-/* Returns the number of the capture's samples since the witness's events were on. */
-static size_t count_witnessed(const struct witness *state)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < state->count; i++)
-		count += state->samples[i].time >= state->view->evidence->watched.witness_since;
-	return count;
-}
-
 static int end(struct jp_view *view, struct jp_error *err)
 {
 	const struct jp_evidence *evidence = view->evidence;
 	struct witness *state = view->state;
-	const size_t witnessed = count_witnessed(state);
+	int failed;
 
 	state->lost += (double)evidence->info.lost_samples;
 	state->observed = evidence->declared.observed;
@@ -694,15 +684,17 @@ static int end(struct jp_view *view, struct jp_error *err)
 					? UINT64_C(1000000000) / evidence->info.frequency
 					: evidence->declared.period;
 		state->steady = true;
-	} else if (!state->witnessed->count && witnessed) {
-		snprintf(view->findings.error, sizeof(view->findings.error),
-			 "the witness has no sample, the capture %zu", witnessed);
 	}
 	state->ratio = state->steady ? jp_clock_compute_ratio(evidence, state->period) : 0;
 	state->lost += state->task && state->ratio <= 1
 			       ? fmin(state->unsampled, compute_most_throttled(state))
 			       : state->unsampled;
-	return state->ratio > 0 ? judge_streams(state) : 0;
+	failed = state->ratio > 0 ? judge_streams(state) : 0;
+	if (!failed && !state->witnessed->count && state->surplus > 0)
+		snprintf(view->findings.error, sizeof(view->findings.error),
+			 "the witness has no sample, the capture %.0f beyond chance",
+			 state->surplus);
+	return failed;
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)

@@ -461,6 +461,21 @@ static void throttle_streams(bool both)
 	made.throttles = 50;
 }
 
+/* A workload that only starts may be sampled before the witness's first sample is due. */
+TEST(silent_witness)
+{
+	uint64_t random = 1;
+
+	make_streams(0, &random);
+	made.nr_witness = 0;
+	check(count_faults() && strstr(judged_error, "the witness has no sample"),
+	      "no sample of the witness, %zu of the capture: \"%s\"", made.nr_capture,
+	      judged_error);
+	made.nr_capture = 1;
+	check(!count_faults() && !*judged_error, "no sample of the witness, one of the capture: %s",
+	      judged_error);
+}
+
 TEST(throttling)
 {
 	unsigned wrong = 0;
