@@ -16,13 +16,24 @@ static inline uint64_t jp_find_last_exec(const struct jp_truth *truth, uint32_t 
 	return i && all[i - 1].pid == pid ? all[i - 1].before : 0;
 }
 
+/* Returns whether the image that loaded @code was launched. Later images (forked processes, and the
+ * images of later execs) may publish in another way: --publish-children. */
+static inline bool jp_is_of_launched_image(const struct jp_truth *truth,
+					   const struct jp_truth_code *code)
+{
+	const struct jp_truth_incarnation *image =
+		jp_truth_image_at(truth, code->pid, code->loaded);
+
+	return !image || !image->before;
+}
+
 /* Counts @exception for the image that loaded @code. */
 static inline void jp_count_in_image(struct jp_exception *exception, const struct jp_truth *truth,
 				     const struct jp_truth_code *code)
 {
 	const struct jp_truth_incarnation *image =
 		jp_truth_image_at(truth, code->pid, code->loaded);
-	const bool first = !image || !image->before;
+	const bool first = jp_is_of_launched_image(truth, code);
 	const bool inherited = !first && image->forked && code->loaded == image->before;
 	const bool last = !image || image + 1 == truth->incarnations + truth->nr_incarnations ||
 			  image[1].pid != image->pid;

@@ -15,7 +15,7 @@
 #include "harness/judge/validator.h"
 #include "validators/images.h"
 
-/* The bytes of the first function with one layout. */
+/* The bytes of the first function with one layout, in the launched image or in later ones. */
 struct layout_bytes {
 	const unsigned char *bytes; /* NULL: none seen yet */
 	uint64_t size;
@@ -31,7 +31,7 @@ struct jitdump_records {
 	uint64_t loads, lined; /* number of LOADs; of LOADs with debug lines */
 	bool *described;       /* for each code of the truth: whether a record describes it */
 	struct jp_map dumps;   /* by process: whether it has a dump that contains its code */
-	struct jp_map layouts; /* by id of the layout: struct layout_bytes */
+	struct jp_map layouts; /* by key of the layout: struct layout_bytes */
 	uint64_t records, bad, codes, absent;
 };
 
@@ -133,13 +133,16 @@ static bool are_tables_right(const struct jp_jitdump_record *tables,
 }
 
 /* Stores in *@right whether @bytes are those of earlier functions with the same layout, except for
- * code that embeds addresses, and have a call where the layout has one. Returns 0 or -ENOMEM. */
+ * code that embeds addresses, and have a call where the layout has one. Later images may publish
+ * in another way than the launched one, so they are compared apart. Returns 0 or -ENOMEM. */
 static int judge_bytes(struct jitdump_records *state, const struct jp_truth_code *code,
 		       const unsigned char *bytes, bool *right)
 {
 	const struct jp_machine *machine = state->view->machine;
 	const struct jp_truth_layout *layout = code->layout;
-	struct layout_bytes *first = jp_map_at(&state->layouts, layout->id, sizeof(*first));
+	const bool launched = jp_is_of_launched_image(state->view->evidence->truth, code);
+	const uint64_t key = (uint64_t)launched << 32 | layout->id;
+	struct layout_bytes *first = jp_map_at(&state->layouts, key, sizeof(*first));
 
 	if (!first)
 		return -ENOMEM;
