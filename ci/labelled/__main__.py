@@ -62,6 +62,8 @@ def main() -> int:
                         help="only these recipes; repeatable")
     parser.add_argument("folder", nargs="?", default="build/labelled", help="default: %(default)s")
     options = parser.parse_args()
+    if options.pack and options.only and not options.add:
+        parser.error("--pack replaces all archives of DIR; with --only it needs --add")
     chosen = [one for name, one in sorted(RECIPES.items())
               if any(fnmatch.fnmatch(name, glob) for glob in options.only or ["*"])]
     if options.list:

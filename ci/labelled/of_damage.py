@@ -28,7 +28,7 @@ def insert_copy(bench: Bench, dump: str) -> None:
     raw = files.read_bytes(dump)
     at = 40
     while at < len(raw) // 2:
-        at += int.from_bytes(raw[at + 4:at + 8], "little")
+        at += int.from_bytes(raw[at + 4:at + 8], "little") or len(raw)
     files.write_bytes(dump, raw[:at] + raw[60:160] + raw[at:])
     bench.steps.append("# %s: bytes 60 to 160 again at %d" % (os.path.basename(dump), at))
 

@@ -13,9 +13,9 @@ from ci.labelled import programs, scripts
 from ci.labelled.bench import Bench, find_program, make_dump_options
 from ci.labelled.of_runtimes import (
     add, BUN, CHAINS, compile_csharp, DENO, DUMP, DUMPS, find_node, find_python, install_pip, KEEP,
-    LIB, MUCH_DUMPS, NATIVE, PHP_JIT, PHP_MAP, prepare_java, run_erlang, run_java, run_mono,
+    MUCH_DUMPS, NATIVE, PHP_JIT, PHP_MAP, prepare_java, run_erlang, run_java, run_mono,
     run_node, run_npm, run_php, run_python, run_script)
-from ci.labelled.recipe import Prepare, register
+from ci.labelled.recipe import LIB, Prepare, register
 from harness.selftest.support import run_directory as rd
 
 NO_FP = "jit-no-frame-pointer|" + LIB

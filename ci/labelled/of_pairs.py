@@ -8,10 +8,9 @@ from ci.base import files
 from ci.labelled import programs
 from ci.labelled.bench import Bench, CHAINS, make_dump_options, WITH_FP
 from ci.labelled.of_workloads import DUMPS, FP, JITDUMP, MAP
-from ci.labelled.recipe import add, add_workload
+from ci.labelled.recipe import add, add_workload, LIB
 from harness.selftest.support import run_directory as rd
 
-LIB = "library-no-frame-pointer"
 LARGE_DUMPS = make_dump_options(8192)
 
 add_workload("bad-chain-not-injected-6.12",

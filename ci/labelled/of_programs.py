@@ -9,11 +9,10 @@ from typing import Any
 from ci.base import files
 from ci.labelled import programs
 from ci.labelled.bench import Bench, CHAINS, make_dump_options, WITH_FP
-from ci.labelled.recipe import add, Prepare, register
+from ci.labelled.recipe import add, LIB, Prepare, register
 from harness.selftest.support import run_directory as rd
 
 DUMPS = make_dump_options(4096)
-LIB = "library-no-frame-pointer"
 
 
 def build(name: str, source: str, *options: str) -> Prepare:

@@ -11,12 +11,11 @@ from ci.base import debian_packages, process
 from ci.base.status import Missing
 from ci.labelled import recipe, scripts
 from ci.labelled.bench import Bench, find_descendant, find_program, make_dump_options
-from ci.labelled.recipe import Prepare
+from ci.labelled.recipe import LIB, Prepare
 
 CHAINS = ("-g", "-F", "799")
 DUMPS = make_dump_options(8192, 149)
 MUCH_DUMPS = make_dump_options(32768, 149)
-LIB = "library-no-frame-pointer"
 JAVASCRIPT = scripts.JAVASCRIPT.replace("MS", "1500")
 add = functools.partial(recipe.add, record=CHAINS)
 

@@ -7,6 +7,7 @@ from ci.labelled.bench import Bench, CHAINS
 
 Make = Callable[[Bench], None]
 Prepare = Callable[[Bench], Sequence[str]]  # prepares a program, and returns its command
+LIB = "library-no-frame-pointer"  # a cause that many labels name
 
 
 class Recipe(NamedTuple):

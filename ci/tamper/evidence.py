@@ -301,13 +301,15 @@ add("env.cut", lambda case: {"env.json": case.read("env.json")[:-3]})
 add("env.machine", change_environment(lambda made: made.update(machine="riscv64")))
 
 
-def raise_max_stack(made: Any) -> None:
-    require("perf_event_max_stack" in made, "env.json has no limit of the stack")
-    made["perf_event_max_stack"] = str(int(made["perf_event_max_stack"]) + 1)
+def raise_figure(key: str) -> Callable[[Case], Changes]:
+    def change(made: Any) -> None:
+        require(key in made, "env.json lacks " + key)
+        made[key] = type(made[key])(int(made[key]) + 1)
+    return change_environment(change)
 
 
-add("env.max_stack", change_environment(raise_max_stack))
-add("env.cpus", change_environment(lambda made: made.update(cpus=made["cpus"] + 1)))
+add("env.max_stack", raise_figure("perf_event_max_stack"))
+add("env.cpus", raise_figure("cpus"))
 
 
 def change_feature(number: int, change: Callable[[bytearray], Any]) -> Callable[[Case], Changes]:
