@@ -8,7 +8,8 @@
 #include "harness/selftest/support/judged.h"
 #include "harness/selftest/support/made_events.h"
 
-enum { PID = 9, PERIOD = 1000000, MOST = 4096, CPUS = 2, BEGIN = 1000, OLDER = 100 };
+/* STEP_US: microseconds by which the simulated time advances. */
+enum { PID = 9, PERIOD = 1000000, STEP_US = 10, MOST = 4096, CPUS = 2, BEGIN = 1000, OLDER = 100 };
 
 static struct jp_truth_incarnation images[1 + OLDER] = {
 	{.pid = PID, .until = UINT64_MAX, .first = true}};
@@ -71,10 +72,10 @@ static void run_thread(uint32_t tid, uint32_t cpu, unsigned periods, unsigned sw
 	struct timer witness = {jp_witness_period(PERIOD), check_random(random) % (PERIOD / 2)};
 	uint64_t wall = BEGIN + check_random(random) % PERIOD;
 
-	for (uint64_t own = 0; own < (uint64_t)periods * PERIOD; own += 1000, wall += 1000) {
-		if (switches && check_random(random) % switches == 0)
+	for (uint64_t own = 0; own < (uint64_t)periods * PERIOD; own += STEP_US * 1000, wall += STEP_US * 1000) {
+		if (switches && check_random(random) % switches < STEP_US)
 			wall += check_random(random) % (3 * PERIOD);
-		if (switches && check_random(random) % switches == 0) {
+		if (switches && check_random(random) % switches < STEP_US) {
 			const uint64_t stall = check_random(random) % (3 * PERIOD);
 
 			own += stall;
@@ -99,8 +100,8 @@ static void run_exchanging_threads(unsigned periods, unsigned switches, uint64_t
 		uint32_t running = PID;
 
 		*random = seed;
-		for (uint64_t own = 0; own < (uint64_t)periods * PERIOD; own += 1000) {
-			if (check_random(random) % switches == 0)
+		for (uint64_t own = 0; own < (uint64_t)periods * PERIOD; own += STEP_US * 1000) {
+			if (check_random(random) % switches < STEP_US)
 				running ^= PID ^ (PID + 1);
 			if (run_timer(&capture, own, random) && running == tid)
 				put_capture(tid, 0, BEGIN + own + 3);
