@@ -10,7 +10,7 @@ between runs no more than their confidence intervals allow.
 import dataclasses
 from typing import Iterator, Mapping
 
-from ci.hunt.space import FOR_CAPTURE, FOR_INJECT, INSIDE, PERF, Crossing
+from ci.hunt.space import CAPTURE, FOR_CAPTURE, FOR_INJECT, INSIDE, PERF, Crossing
 from ci.hunt.trial import Metrics, Runner, Signature, Trial
 
 # Options of perf that change how it works, not what a user sees.
@@ -25,7 +25,10 @@ LEAST = 30  # smallest number of trials of a compared rate; intervals of fewer a
 
 
 def list_twins(crossing: Crossing) -> Iterator[tuple[str, Crossing]]:
-    """Yields (name of the relation, twin: a crossing that must give the same result)."""
+    """Yields (name of the relation, twin: a crossing that must give the same result). The samples
+    of a breakpoint depend on each other: each pass over a path gives some of each depth."""
+    if crossing.get(CAPTURE) == "breakpoint":
+        return
     for name, value in sorted(crossing.items()):
         if (name, value) in HARMLESS:
             yield "without " + name.removeprefix(FOR_CAPTURE).removeprefix(FOR_INJECT), \

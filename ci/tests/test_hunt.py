@@ -444,6 +444,9 @@ class Relating(unittest.TestCase):
         self.assertEqual(self.check({"capture -z": ""}).signatures,
                          {Signature("names.right", "without -z", "perf 6.1")})
 
+    def test_breakpoints(self) -> None:
+        self.assertEqual(list(relations.list_twins({**self.crossing, CAPTURE: "breakpoint"})), [])
+
     def test_right_tool(self) -> None:
         self.assertEqual(self.check({"capture -z": "", "inside": "1"}).signatures, frozenset())
 
