@@ -72,7 +72,8 @@ static void run_thread(uint32_t tid, uint32_t cpu, unsigned periods, unsigned sw
 	struct timer witness = {jp_witness_period(PERIOD), check_random(random) % (PERIOD / 2)};
 	uint64_t wall = BEGIN + check_random(random) % PERIOD;
 
-	for (uint64_t own = 0; own < (uint64_t)periods * PERIOD; own += STEP_US * 1000, wall += STEP_US * 1000) {
+	for (uint64_t own = 0; own < (uint64_t)periods * PERIOD;
+	     own += STEP_US * 1000, wall += STEP_US * 1000) {
 		if (switches && check_random(random) % switches < STEP_US)
 			wall += check_random(random) % (3 * PERIOD);
 		if (switches && check_random(random) % switches < STEP_US) {
