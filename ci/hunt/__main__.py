@@ -41,6 +41,7 @@ class Hunt:
         self.relations = Relations(runner)
         self.known = known.read_results(os.path.join(TREE, "results"))
         self.pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
+        self.running: set[concurrent.futures.Future[Trial]] = set()
 
     def run_all(self, crossings: Sequence[Crossing]) -> Iterator[Trial]:
         """Runs @crossings, some at the same time; yields the results in their order, up to the end
@@ -118,12 +119,22 @@ class Hunt:
             if not self.cover.is_explained(trial.crossing):
                 self.exclude(trial)
 
+    def wants_more(self) -> bool:
+        """Returns whether neither the time is up nor all wanted crossings have begun."""
+        most = self.options.crossings
+        return time.monotonic() < self.end and not (
+            most and self.progress.tried + len(self.running) >= most)
+
     def step(self) -> None:
-        """Runs a crossing for each of --jobs, at the same time."""
-        for trial in self.run_all([self.choose() for _ in range(self.options.jobs)]):
-            self.handle(trial)
-        state.save(self.options.folder, self.progress, self.cover, self.clusters)
-        report.print_progress(self.progress, self.cover, self.clusters)
+        """Keeps --jobs crossings running. Handles those that ended."""
+        while len(self.running) < self.options.jobs and self.wants_more():
+            self.running.add(self.pool.submit(self.run_one, self.choose()))
+        ended, self.running = concurrent.futures.wait(
+            self.running, return_when=concurrent.futures.FIRST_COMPLETED)
+        for one in ended:
+            self.handle(one.result())
+            state.save(self.options.folder, self.progress, self.cover, self.clusters)
+            report.print_progress(self.progress, self.cover, self.clusters)
 
 
 def find_perfs(options: argparse.Namespace) -> dict[str, str]:
@@ -147,11 +158,11 @@ def run(options: argparse.Namespace) -> int:
         hunt = Hunt(options, space, Runner(
             options.jitproof, folder, perfs,
             os.path.join(options.folder, "kept") if options.keep else ""))
-        if stored and stored.get("seed") == options.seed:
-            hunt.progress = state.restore(options.folder, stored, hunt.cover, hunt.clusters)
+        if stored:
+            hunt.progress = state.restore(options.folder, stored, hunt.cover, hunt.clusters,
+                                          options.seed)
         try:
-            while time.monotonic() < hunt.end and (
-                    not options.crossings or hunt.progress.tried < options.crossings):
+            while hunt.running or hunt.wants_more():
                 hunt.step()
         except KeyboardInterrupt:
             print("# interrupted; %s has the progress" % options.folder)

@@ -10,8 +10,8 @@ from ci.hunt.space import CAPTURE, WORKLOAD, Crossing, Item, Space, iterate_pair
 
 Pair = tuple[Item, Item]
 PATIENCE = 3  # crossings without a verdict after which a pair is no longer drawn
-TRIES = 12  # random completions of an uncovered pair; the one with most new pairs is taken
-SHARE = 0.25  # probability that a random crossing sets a dimension that it does not need
+TRIES = 30  # random completions of an uncovered pair; the one with most new pairs is taken
+SHARE = 0.4  # probability that a random crossing sets a dimension that it does not need
 
 
 def list_combinations(crossing: Crossing) -> set[frozenset[Item]]:

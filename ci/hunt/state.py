@@ -57,8 +57,9 @@ def read(folder: str) -> dict[str, Any] | None:
     return jsonl.read_one(path) if os.path.exists(path) else None
 
 
-def restore(folder: str, stored: dict[str, Any], cover: Cover, clusters: Clusters) -> Progress:
-    """Continues a stored hunt; pairs that the space no longer has are dropped."""
+def restore(folder: str, stored: dict[str, Any], cover: Cover, clusters: Clusters,
+            seed: int) -> Progress:
+    """Continues a stored hunt with @seed; pairs that the space no longer has are dropped."""
     try:
         covered = {parse_crossing(pair) for pair in stored["covered"]} & cover.open
         cover.covered |= covered
@@ -68,7 +69,7 @@ def restore(folder: str, stored: dict[str, Any], cover: Cover, clusters: Cluster
         for one in stored["clusters"]:
             cluster = Cluster.load(one)
             clusters.found[cluster.signature] = cluster
-        progress = Progress(stored["seed"], stored["tried"], stored["outcomes"],
+        progress = Progress(seed, stored["tried"], stored["outcomes"],
                             stored["unjudged"])
     except (KeyError, TypeError, ValueError) as error:
         raise Malformed(os.path.join(folder, NAME), 0,

@@ -202,7 +202,8 @@ class Learning(unittest.TestCase):
                         {"workload --how": "x"}):
             with self.subTest(lacking), tempfile.TemporaryDirectory() as folder:
                 runner = Refusing(lacking)
-                hunt = Hunt(argparse.Namespace(minutes=9, seed=1, jobs=1, folder=folder),
+                hunt = Hunt(argparse.Namespace(minutes=9, crossings=0, seed=1, jobs=1,
+                                               folder=folder),
                             Space(LISTED), runner)
                 with contextlib.redirect_stdout(io.StringIO()):
                     for _ in range(60):
@@ -478,8 +479,8 @@ class Resuming(unittest.TestCase):
         state.save(self.folder, state.Progress(5, 7, {"FAIL": 1}), cover, clusters)
         new, found = self.make()
         stored = state.read(self.folder)
-        progress = state.restore(self.folder, stored, new, found)
-        self.assertEqual(progress, state.Progress(5, 7, {"FAIL": 1}))
+        progress = state.restore(self.folder, stored, new, found, 6)
+        self.assertEqual(progress, state.Progress(6, 7, {"FAIL": 1}))
         self.assertEqual((new.covered, new.open, new.impossible),
                          (cover.covered, cover.open, cover.impossible))
         self.assertEqual(found.found, clusters.found)
