@@ -20,7 +20,7 @@ from ci.hunt.cover import Cover
 from ci.hunt.line import make_smallest
 from ci.hunt.relations import Relations
 from ci.hunt.space import PERF, Crossing, Item, Request, Space
-from ci.hunt.trial import Runner, Trial, remove_figures
+from ci.hunt.trial import Runner, Trial, remove_figures, remove_options
 from ci.perf import perf_tools
 
 TREE = os.path.abspath(__file__ + "/../../..")
@@ -89,7 +89,8 @@ class Hunt:
             self.cover.exclude(items)
             report.print_impossible(items, trial.why)
             return
-        items = self.cover.find_suspect(trial.crossing, remove_figures(trial.why))
+        items = self.cover.find_suspect(trial.crossing,
+                                        remove_options(remove_figures(trial.why)))
         if items:
             self.next.append(make_smallest(self.space, items.items(), trial.crossing))
             self.suspects[frozenset(self.next[-1].items())] = items

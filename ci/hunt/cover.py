@@ -66,11 +66,11 @@ class Cover:
         """Returns the item or pair of @crossing that is the likeliest cause of @reason, for which
         it could not run: no crossing with it ran, and most crossings refused for @reason have it.
         Returns {} if there is none."""
-        refused = self.refused.setdefault(reason, [])
-        refused.append(frozenset(crossing.items()))
-
+        self.refused.setdefault(reason, []).append(frozenset(crossing.items()))
+        every = list(itertools.chain.from_iterable(self.refused.values()))
         likeliest = max(list_combinations(crossing) - self.ran, default=None, key=lambda one: (
-            sum(one <= items for items in refused), -len(one), sorted(one)))
+            sum(one <= items for items in self.refused[reason]), -len(one),
+            sum(one <= items for items in every), sorted(one)))
         return dict(likeliest or ())
 
     def add_lacking(self, crossing: Crossing, name: str) -> None:

@@ -72,6 +72,11 @@ def remove_figures(text: str) -> str:
     return NUMBER.sub("N", text).strip()
 
 
+def remove_options(text: str) -> str:
+    """Returns @text without the options of a command, with which it would differ each time."""
+    return re.sub(r" --?[\w=,:.-]+", "", text)
+
+
 def list_readers(result: dict[str, Any], cause: str) -> list[str]:
     """Returns the readers that showed a sample otherwise, for @cause if they state it."""
     differ = [one["reader"] for one in result.get("readers", ()) if one["answer"] == "differs"]
