@@ -33,7 +33,7 @@ def run(*command: str, **more: Any) -> subprocess.CompletedProcess[str]:
     for name in ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "JITPROOF"):
         env.pop(name, None)
     env.update(more.pop("env", {}))
-    return process.run(command, stderr=subprocess.STDOUT, timeout=100, env=env, **more)
+    return process.run(command, stderr=subprocess.STDOUT, timeout=240, env=env, **more)
 
 
 class Kselftest(Folder):

@@ -105,7 +105,7 @@ class Jitproof(unittest.TestCase):
     """Checks jitproof's output; .ci/run checks that of a real run."""
 
     def read_output(self, *arguments: str, before: Sequence[str] = ()) -> str:
-        return process.run([*before, JITPROOF, *arguments], timeout=60).stdout
+        return process.run([*before, JITPROOF, *arguments], timeout=240).stdout
 
     def check(self, text: str, results: int) -> None:
         self.assertEqual(ktap_check.check(text), [], text)

@@ -385,7 +385,7 @@ class Machines(Scripted):
                         % self.place("pid"))
         with concurrent.futures.ThreadPoolExecutor() as pool:
             ended = pool.submit(one.run)
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + 240
             while not os.path.lexists(self.place("pid")) and time.monotonic() < deadline:
                 time.sleep(0.01)
             one.stopped.set()

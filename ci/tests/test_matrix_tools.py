@@ -90,7 +90,7 @@ class Tools(Made):
                  "READY": ready})
         self.read(ready)
         process.terminate()
-        out, errors = process.communicate(timeout=60)
+        out, errors = process.communicate(timeout=240)
         self.assertEqual((process.returncode, out, errors), (
             130, "", "ci/matrix tools: interrupted; unfinished results were discarded\n"))
         self.assertEqual(self.read_calls()[-1], "ended")

@@ -57,7 +57,7 @@ class Scoreboard(Folder):
         done = process.run(
             [sys.executable, page.ROOT + "/ci/scoreboard", "--profiler", profiler, "-o",
              self.place("page"), "--day", "today", *words],
-            env={**os.environ, "O": self.place("build")}, timeout=60)
+            env={**os.environ, "O": self.place("build")}, timeout=240)
         return done.returncode, done.stdout + done.stderr
 
     def read_calls(self) -> list[str]:

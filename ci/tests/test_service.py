@@ -59,7 +59,7 @@ class Services(Folder):
     """Tests what the files for CI services run."""
 
     def check_run(self, script: str, variables: dict[str, str], output: str) -> None:
-        done = process.run(["bash", "-e", "-c", script], cwd=ROOT, timeout=120,
+        done = process.run(["bash", "-e", "-c", script], cwd=ROOT, timeout=240,
                            env={**os.environ, "O": os.path.dirname(JITPROOF), **variables})
         self.assertIn(done.returncode, (0, 4), done.stdout + done.stderr)
         self.assertRegex(files.read(os.path.join(output, "summary.md")),

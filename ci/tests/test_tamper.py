@@ -17,7 +17,7 @@ class Tamper(Folder):
 
     def run_tamper(self, *options: str, status: int) -> str:
         done = process.run([sys.executable, os.path.join(CI, "tamper"), "--jitproof", JITPROOF,
-                            "-j1", *options, self.top], timeout=120)
+                            "-j1", *options, self.top], timeout=240)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done.stdout
 

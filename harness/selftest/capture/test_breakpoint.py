@@ -15,7 +15,7 @@ class Breakpoints(Folder):
     def run_case(self, name: str) -> str:
         self.write(CASES, "cases", "breakpoints")
         return process.run([JITPROOF, "run", "--expected", self.place("cases"),
-                            "breakpoints/" + name], timeout=100).stdout
+                            "breakpoints/" + name], timeout=240).stdout
 
     def check_passes(self, name: str) -> None:
         out = self.run_case(name)

@@ -101,7 +101,7 @@ class Shells(Folder):
             shown = self.place("shown")
             with open(shown, "wb") as out:
                 keys.write(b"".join(line.encode() for line in [*lines, "exit\n"]))
-                process.run(shell, stdin=end, stdout=out, stderr=out, timeout=60,
+                process.run(shell, stdin=end, stdout=out, stderr=out, timeout=240,
                             cwd=self.place("here"), env=self.environment,
                             start_new_session=True)
             os.close(end)

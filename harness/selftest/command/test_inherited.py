@@ -33,12 +33,12 @@ class Inherited(Folder):
     def run_from_shell(self, script: str, command: list[str]) -> "subprocess.CompletedProcess[str]":
         """Runs the command by exec from a shell that ran @script."""
         return process.run(["bash", "-c", script + 'exec "$@"', "-", JITPROOF, *command],
-                           cwd=self.home, timeout=60)
+                           cwd=self.home, timeout=240)
 
     def test_children(self) -> None:
         for command in self.list_commands():
             with self.subTest(command=command[0]):
-                alone = process.run([JITPROOF, *command], timeout=60)
+                alone = process.run([JITPROOF, *command], timeout=240)
                 done = self.run_from_shell(CHILDREN, command)
                 pids = [int(pid) for pid in self.read("pids").split()]
                 self.assertEqual(len(pids), 2)
@@ -58,7 +58,7 @@ class Inherited(Folder):
                         self.assertIsNone(command.poll())
                 finally:
                     command.send_signal(number)
-                self.assertEqual(command.wait(timeout=20), -number)
+                self.assertEqual(command.wait(timeout=240), -number)
                 os.kill(int(self.read("pid")), signal.SIGKILL)
             process.run(["rm", "-r", self.place("out")])
 
@@ -66,7 +66,7 @@ class Inherited(Folder):
         for command in [["judge", ANON], ["inject", "-i", GROWTH + "/perf.data", "--jitdump-dir",
                                           GROWTH, "-o", self.place("out")], *self.list_commands()]:
             with self.subTest(command=command[0]):
-                status = process.run([JITPROOF, *command], timeout=60).returncode
+                status = process.run([JITPROOF, *command], timeout=240).returncode
                 done = self.run_from_shell("trap '' CHLD\n", command)
                 self.assertEqual(done.returncode, status, done.stdout + done.stderr)
 
@@ -84,7 +84,7 @@ class Inherited(Folder):
                 with open("/proc/%d/status" % command.pid, encoding="utf-8") as status:
                     self.assertIn("SigBlk:\t0000000000000000", status.read())
                 command.send_signal(signal.SIGTERM)
-                self.assertEqual(command.wait(timeout=20), -signal.SIGTERM)
+                self.assertEqual(command.wait(timeout=240), -signal.SIGTERM)
             process.run(["rm", "-r", self.place("out")])
 
     def test_foreign_proc(self) -> None:
@@ -94,15 +94,15 @@ class Inherited(Folder):
         *judging, score, adapter, run = self.list_commands()
         for command in judging:
             with self.subTest(command=command[0]):
-                status = process.run([JITPROOF, *command], timeout=60).returncode
-                done = process.run([*inside, JITPROOF, *command], timeout=60)
+                status = process.run([JITPROOF, *command], timeout=240).returncode
+                done = process.run([*inside, JITPROOF, *command], timeout=240)
                 self.assertEqual(done.returncode, status, done.stderr)
         for command in (score, adapter, run, ["record", "-o", self.place("out"), "--", "true"],
                         ["repro", "attach/before-enable.map", "-o", self.place("y.tar")]):
             with self.subTest(command=command[0]):
-                done = process.run([*inside, JITPROOF, *command], timeout=60)
+                done = process.run([*inside, JITPROOF, *command], timeout=240)
                 self.assertEqual((done.returncode, done.stdout), (99, ""))
                 self.assertIn("/proc belongs to another pid namespace", done.stderr)
                 # With a /proc of its own pid namespace the command records.
-                done = process.run([*inside, "--mount-proc", JITPROOF, *command], timeout=60)
+                done = process.run([*inside, "--mount-proc", JITPROOF, *command], timeout=240)
                 self.assertNotIn("pid namespace", done.stderr)

@@ -53,7 +53,7 @@ class Made(Folder):
             self.perf.save(self.path)
         else:
             files.write_bytes(self.path, raw)
-        return process.run([*before, JITPROOF, "judge", *options, self.path], timeout=60)
+        return process.run([*before, JITPROOF, "judge", *options, self.path], timeout=240)
 
     def judge(self) -> dict[str, Any]:
         done = self.run_judge("--json")
@@ -363,7 +363,7 @@ class Order(Made):
         self.assertEqual(found["names"]["why"]["no-mapping"], 1)
         if not shutil.which("perf"):
             return
-        shown = process.run(["perf", "script", "-i", self.path, "-F", "ip,dso"], timeout=60).stdout
+        shown = process.run(["perf", "script", "-i", self.path, "-F", "ip,dso"], timeout=240).stdout
         for name, count in (("/bin/sh)", 1), ("/bin/cat)", 1), ("jitted-100-1.so)", 1),
                             ("([unknown])", 1)):
             self.assertEqual(shown.count(name), count, shown)
@@ -427,7 +427,7 @@ class Refusals(Made):
         self.expect_refusal(raw, rf"offset ({start}|0x{start:x})\b|offset ({at}|0x{at:x})\b")
 
     def test_missing(self) -> None:
-        done = process.run([JITPROOF, "judge", self.path + ".none"], timeout=60)
+        done = process.run([JITPROOF, "judge", self.path + ".none"], timeout=240)
         self.assertEqual(done.returncode, 99)
         self.assertIn("No such file", done.stderr)
 

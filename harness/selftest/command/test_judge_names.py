@@ -223,7 +223,7 @@ class AsPerf(judged.Folder):
     def compare_with_perf(self, *command: str) -> None:
         path = self.place("perf.data")
         done = self.perf.run("record", "-N", "-o", path, "-e", "cpu-clock:u", "-F", "5000", "--",
-                             *command, timeout=120)
+                             *command, timeout=240)
         if "Captured and wrote" not in done.stderr:
             self.skipTest("perf does not record here: " + done.stderr.strip()[-200:])
         for pid in compare_names.count_by_judge(JITPROOF, path, self.perf.number):

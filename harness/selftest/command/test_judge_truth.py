@@ -20,7 +20,7 @@ SAME = ("broken.chain", "wrong.chain", "extra.chain", "judged.chain", "samples.a
 
 class Judging(Folder):
     def judge(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return process.run([JITPROOF, "judge", *arguments], timeout=60)
+        return process.run([JITPROOF, "judge", *arguments], timeout=240)
 
     def judge_by_truth(self, fixture: str, *more: str) -> dict[str, Any]:
         done = self.judge("--json", "--slack", "0", "--truth", f"{fixture}/truth", *more,
@@ -139,7 +139,7 @@ class Live(Judging):
         truth, capture = self.place("truth"), self.place("perf.data")
         done = process.run(
             ["sh", "-c", 'sleep 0.5 | "$0" record -o "$1" -- "$0" workload memfd_double '
-             '--publish=map --truth "$2" --ready-fd 2', JITPROOF, capture, truth], timeout=60)
+             '--publish=map --truth "$2" --ready-fd 2', JITPROOF, capture, truth], timeout=240)
         if done.returncode or not os.path.exists(capture):
             self.skipTest("jitproof record: " + done.stderr.strip())
         recorded = rd.Truth(truth)

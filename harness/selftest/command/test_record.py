@@ -57,7 +57,7 @@ class Beside(Folder):
         """Only the reading thread gets a higher priority, if permitted."""
         mine = os.getpriority(os.PRIO_PROCESS, 0)
         done = process.run([JITPROOF, "record", "-o", self.place("data"), "--", sys.executable,
-                            "-c", NICE], timeout=60)
+                            "-c", NICE], timeout=240)
         if "perf_event_open" in done.stderr:
             self.skipTest(done.stderr.strip())
         rights = int(find_match(r"CapEff:\s*(\w+)", files.read("/proc/self/status"))[1], 16)
@@ -69,7 +69,7 @@ class Beside(Folder):
     def test_records_hold_inodes(self) -> None:
         data = self.place("data")
         done = process.run([JITPROOF, "record", "-o", data, "--", sys.executable, "-c", OTHER],
-                           timeout=60)
+                           timeout=240)
         if re.search("perf_event_open|attr.build_id", done.stderr):
             self.skipTest(done.stderr.strip())
         self.assertEqual((done.returncode, done.stdout), (0, "9 build ids\n"), done.stderr)

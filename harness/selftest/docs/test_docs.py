@@ -48,7 +48,7 @@ def find_options(text: str) -> list[str]:
 
 @functools.cache
 def read_help(*command: str) -> str:
-    done = process.run([*command, "--help"], cwd=TOP, timeout=60)
+    done = process.run([*command, "--help"], cwd=TOP, timeout=240)
     return done.stdout if done.returncode == 0 else ""
 
 
@@ -69,7 +69,7 @@ class Examples(Folder):
         whole, = [text for text in find_blocks(page) if re.search(r"^case [a-z]", text, re.M)]
         self.write(whole, "cases", "example")
         return process.run([JITPROOF, "run", "--expected", self.place("cases"), "none"],
-                           timeout=60).stderr
+                           timeout=240).stderr
 
     def test_cases(self) -> None:
         self.assertIn("no case matches 'none'", self.parse_case_file("expected-format.md"))

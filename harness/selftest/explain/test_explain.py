@@ -68,7 +68,7 @@ class Recording(Folder):
 
     def run_explain(self, *options: str) -> subprocess.CompletedProcess[str]:
         self.perf.save(self.path)
-        return process.run([JITPROOF, "explain", *options, self.path], timeout=60)
+        return process.run([JITPROOF, "explain", *options, self.path], timeout=240)
 
     def run_json(self) -> dict[str, Any]:
         done = self.run_explain("--json")
@@ -116,11 +116,11 @@ class Walks(Recording):
         begun = b"PERFILE2" + struct.pack("<Q", 104)
         for head, offset in ((begun + bytes(88 + 4096), 16), (bytes(4096), 0), (begun, 16)):
             files.write_bytes(self.path, head)
-            done = process.run([JITPROOF, "explain", "--json", self.path], timeout=60)
+            done = process.run([JITPROOF, "explain", "--json", self.path], timeout=240)
             found = json.loads(done.stdout)["causes"]
             self.assertEqual(([one["id"] for one in found], done.returncode),
                              (["failed-inject"], 1))
-            judged = process.run([JITPROOF, "judge", self.path], timeout=60)
+            judged = process.run([JITPROOF, "judge", self.path], timeout=240)
             self.assertRegex(judged.stderr, "offset %d: expected .* found none" % offset)
 
     def test_killed_recorder(self) -> None:
@@ -129,7 +129,7 @@ class Walks(Recording):
         raw = files.read_bytes(self.path)
         end = sum(struct.unpack_from("<QQ", raw, 40))
         files.write_bytes(self.path, raw[:48] + bytes(8) + raw[56:end])
-        done = process.run([JITPROOF, "explain", "--json", "--partial", self.path], timeout=60)
+        done = process.run([JITPROOF, "explain", "--json", "--partial", self.path], timeout=240)
         found, = json.loads(done.stdout)["causes"]
         self.assertEqual((found["id"], len(found["evidence"])), ("no-samples", 3))
         self.assertIn("SIGKILL", found["remedy"])
@@ -701,7 +701,7 @@ class Command(Recording):
 
     def test_unreadable(self) -> None:
         files.write_bytes(self.path, b"PERFILE2")
-        done = process.run([JITPROOF, "explain", self.path], timeout=60)
+        done = process.run([JITPROOF, "explain", self.path], timeout=240)
         self.assertEqual(done.returncode, 99)
         self.assertIn(self.path, done.stderr)
 

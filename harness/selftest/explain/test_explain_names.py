@@ -80,7 +80,7 @@ class Explained(judged.Made):
         if self.ends:
             os.utime(self.path, ns=(self.ends, self.ends))
         root = [] if self.root == "/" else ["--root", self.root]
-        done = process.run([JITPROOF, "explain", "--json", *root, self.path], timeout=60)
+        done = process.run([JITPROOF, "explain", "--json", *root, self.path], timeout=240)
         self.assertIn(done.returncode, (0, 1), done.stderr)
         found = [one for one in json.loads(done.stdout)[kind] if one["id"] in NAMING]
         for one in found:

@@ -21,7 +21,7 @@ class Explaining(Folder):
         path = self.place("perf.data")
         self.perf.save(path)
         done = process.run([JITPROOF, "explain", "--json", "--slack", "0", "--truth", self.truth,
-                            path], timeout=60)
+                            path], timeout=240)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         found = json.loads(done.stdout)
         self.assertEqual(found["agree"], not status)
@@ -75,11 +75,12 @@ class Explaining(Folder):
     def test_text_and_usage(self) -> None:
         path = os.path.join(FIXTURES, "clock", "perf.data")
         done = process.run([JITPROOF, "explain", "--slack", "0", "--truth", self.truth, path],
-                           timeout=60)
+                           timeout=240)
         self.assertIn("explain and the truth agree, by 351 samples in emitted code", done.stdout)
         self.assertRegex(done.stdout, r"(?m)^  right    no-name-source +explain: 351 samples; "
                                       r"the truth: 351$")
-        done = process.run([JITPROOF, "explain", "--truth", self.truth], timeout=60)
+        done = process.run([JITPROOF, "explain", "--truth", self.truth], timeout=240)
         self.assertEqual(done.returncode, 2)
-        done = process.run([JITPROOF, "explain", "--truth", self.place("absent"), path], timeout=60)
+        done = process.run([JITPROOF, "explain", "--truth", self.place("absent"), path],
+                           timeout=240)
         self.assertEqual(done.returncode, 99)

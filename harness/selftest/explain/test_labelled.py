@@ -56,7 +56,7 @@ class Answer(NamedTuple):
 
 def run_on(home: str, *words: str) -> subprocess.CompletedProcess[str]:
     """Runs jitproof on an unpacked capture; without the user's cache of binaries, ~/.debug."""
-    return process.run([JITPROOF, *words, "--root", "root", "perf.data"], timeout=60, cwd=home,
+    return process.run([JITPROOF, *words, "--root", "root", "perf.data"], timeout=240, cwd=home,
                        env={**os.environ, "HOME": home})
 
 

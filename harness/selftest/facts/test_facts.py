@@ -19,7 +19,7 @@ def start_facts(*arguments: str, binary: str = JITPROOF) -> subprocess.Popen[str
 
 def finish_facts(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     """Returns (status, standard output, standard error)."""
-    output, errors = process.communicate(timeout=60)
+    output, errors = process.communicate(timeout=240)
     return process.returncode, output, errors
 
 

@@ -21,7 +21,7 @@ TYPES = ["load", "move", "debug_info", "close", "unwinding_info"]
 
 
 def run_reader(kind: str, path: str, *addresses: str) -> Any:
-    done = process.run([READER, kind, path, *addresses], timeout=60)
+    done = process.run([READER, kind, path, *addresses], timeout=240)
     if done.returncode or done.stderr:
         raise AssertionError(f"{path}: status {done.returncode}: {done.stderr}")
     return json.loads(done.stdout)
@@ -156,7 +156,7 @@ class Set(unittest.TestCase):
         """Neither files nor expectations were changed by hand, and no file is left over."""
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([sys.executable, "-B", os.path.join(SET, "make.py"), folder],
-                           check=True, timeout=60)
+                           check=True, timeout=240)
             for kind in SUFFIX:
                 made = sorted(os.listdir(os.path.join(folder, kind)))
                 self.assertEqual(sorted(os.listdir(os.path.join(SET, kind))), made)

@@ -52,7 +52,7 @@ class Killed(Folder):
 
     def run_whole(self, arguments: list[str]) -> int:
         """Runs the command undisturbed; returns the size of its output, -1 without output."""
-        self.start_command(arguments).wait(timeout=60)
+        self.start_command(arguments).wait(timeout=240)
         self.assertEqual(self.find_leftovers(), [])
         return self.output_size()
 
@@ -76,8 +76,8 @@ class Killed(Folder):
         with self.start_command(COMMANDS[name][0]) as command:
             time.sleep(moment)  # until the random moment of the signal
             command.send_signal(number)
-            self.assertIn(command.wait(timeout=60), (-number, 0, 1, 4))
-        end = time.monotonic() + 60
+            self.assertIn(command.wait(timeout=240), (-number, 0, 1, 4))
+        end = time.monotonic() + 240
         while self.find_leftovers() and time.monotonic() < end:
             time.sleep(0.01)
         self.assertEqual(self.find_leftovers(), [])

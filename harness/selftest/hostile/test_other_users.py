@@ -233,7 +233,7 @@ class Code(other_users.OtherUsers):
         self.hand_over(self.theirs)
         os.chown(self.attacker_path("bin", "jitproof"), 0, 0)
         for case in ("exact/anon", "process-tree/fork_exec.perf"):
-            self.run_it("run", "-o", self.place(case.replace("/", "-")), case, timeout=60,
+            self.run_it("run", "-o", self.place(case.replace("/", "-")), case, timeout=240,
                         program=self.attacker_path("bin", "jitproof"))
         self.assertFalse(os.path.exists(plant_program))
 
@@ -248,7 +248,7 @@ class Code(other_users.OtherUsers):
 
     def check_adapter(self, ran: str, *arguments: str, **more: Any) -> str:
         """Starts an adapter; no program of the attacker may run."""
-        done = self.run_it(*(arguments or ("adapter", "check", "perf")), timeout=60, **more)
+        done = self.run_it(*(arguments or ("adapter", "check", "perf")), timeout=240, **more)
         self.assertFalse(os.path.exists(ran))
         return done.stdout + done.stderr
 
@@ -383,7 +383,7 @@ class Root(other_users.OtherUsers):
         os.mkdir(self.attacker_path("tmp"))
         self.hand_over(self.attacker_path("tmp"))
         done = self.run_it("run", "-o", self.place("run"), "process-tree/fork_exec.perf",
-                           timeout=60, environment={"TMPDIR": self.attacker_path("tmp")})
+                           timeout=240, environment={"TMPDIR": self.attacker_path("tmp")})
         self.assertIn("is left out", done.stderr)
         self.assertEqual(os.listdir(self.attacker_path("tmp")), [])
 
@@ -398,7 +398,7 @@ class Root(other_users.OtherUsers):
                            ("JITPROOF_SAMPLY", "./perf")):
             adapter = name.partition("_")[2].lower()
             with self.subTest(name):
-                done = self.run_it("adapter", "check", adapter, timeout=60, cwd=self.theirs,
+                done = self.run_it("adapter", "check", adapter, timeout=240, cwd=self.theirs,
                                    environment={name: path if "/" in path else
                                                 self.attacker_path(path)})
                 self.assertFalse(os.path.exists(self.place("ran")))
@@ -410,7 +410,7 @@ class Root(other_users.OtherUsers):
         self.hand_over(self.place("peers", "bin"))
         for peers in (self.attacker_path("peers"), self.place("peers")):
             with self.subTest(peers):
-                done = self.run_it("adapter", "check", "samply", timeout=60,
+                done = self.run_it("adapter", "check", "samply", timeout=240,
                                    environment={"JITPROOF_PEERS": peers})
                 self.assertFalse(os.path.exists(self.place("ran")))
                 self.assertIn("is left out", done.stderr)
@@ -428,7 +428,7 @@ class Root(other_users.OtherUsers):
         for folder in (self.theirs, "", ".", self.place("anyone's")):
             for name in ("python3", "perf"):
                 shutil.copy(self.attacker_path(name), self.place("anyone's", name))
-            done = self.run_it("adapter", "check", "perf", timeout=60, cwd=self.theirs,
+            done = self.run_it("adapter", "check", "perf", timeout=240, cwd=self.theirs,
                                environment={"PATH": f"{folder}:{self.place('own')}"})
             self.assertFalse(os.path.exists(self.place("ran")))
             self.assertIn("of PATH is left out", done.stderr)
@@ -442,7 +442,7 @@ class Confined(other_users.OtherUsers):
         with subprocess.Popen([self.program, "judge", "-"], stdin=subprocess.PIPE,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as parent:
             children = f"/proc/{parent.pid}/task/{parent.pid}/children"
-            end = time.monotonic() + 10
+            end = time.monotonic() + 240
             while not (child := files.read(children).strip()) and time.monotonic() < end:
                 time.sleep(0.01)
             while "\nUid:\t0" in (status := files.read(f"/proc/{child}/status")) \
@@ -459,7 +459,7 @@ class Confined(other_users.OtherUsers):
             self.assertNotEqual(tried.returncode, 0)
             assert parent.stdin
             parent.stdin.close()
-            self.assertEqual(parent.wait(timeout=10), 99)
+            self.assertEqual(parent.wait(timeout=240), 99)
 
     def test_signals(self) -> None:
         """The owner of read files cannot signal the process that reads with his rights."""
@@ -470,7 +470,7 @@ class Confined(other_users.OtherUsers):
         fcntl.fcntl(full, fcntl.F_SETPIPE_SZ, 4096)
         with subprocess.Popen([self.program, "judge", self.theirs], stdout=full) as parent:
             os.close(full)
-            end, answer = time.monotonic() + 10, ""
+            end, answer = time.monotonic() + 240, ""
             # Each case has a child of its own: the next attempt finds the next child.
             while answer in ("", "No such process") and time.monotonic() < end:
                 child, status = self.read_confined_status(parent)
@@ -478,7 +478,7 @@ class Confined(other_users.OtherUsers):
                     answer = self.signal_as_owner(child)
             with open(ours, encoding="utf-8") as out:
                 output = out.read()
-            parent.wait(timeout=20)
+            parent.wait(timeout=240)
         self.assertRegex(status, rf"Uid:\t65534\t{other_users.USER}\t65534\t{other_users.USER}")
         self.assertEqual(answer, "Operation not permitted")
         self.assertIn("# Totals:", output)
@@ -504,7 +504,7 @@ class Confined(other_users.OtherUsers):
         log = self.place("strace")
         subprocess.run(["strace", "-f", "-qq", "-y", "-e", "trace=mmap,read,pread64,setresuid",
                         "-o", log, self.program, *arguments], capture_output=True, check=False,
-                       timeout=120)
+                       timeout=240)
         lines = self.read("strace").splitlines()
         nobodies = {line.split()[0] for line in lines if "setresuid(65534, 65534, 65534" in line}
         readers = {line.split()[0] for line in lines if re.search(file + ">", line)}

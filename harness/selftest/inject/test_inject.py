@@ -27,7 +27,7 @@ class Injecting(Folder):
 
     def run_inject(self, *options: str, status: int = 0) -> subprocess.CompletedProcess[str]:
         done = process.run([JITPROOF, "inject", *options, "-i", self.input, "-o", self.output],
-                           timeout=60)
+                           timeout=240)
         self.assertEqual(done.returncode, status, done.stderr)
         return done
 

@@ -174,7 +174,7 @@ sys.stdin.readline()
 
 class Linting(Folder):
     def lint_json(self, *arguments: str, status: int | None = None) -> dict[str, Any]:
-        done = process.run([JITPROOF, "lint", "--json", *arguments], timeout=60)
+        done = process.run([JITPROOF, "lint", "--json", *arguments], timeout=240)
         if status is not None:
             self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         self.assertIn(done.returncode, (0, 1), done.stderr)
@@ -277,7 +277,7 @@ class Rules(Linting):
         self.assertNotIn("dump.copy", self.count_rules(self.write_dump(close_dump(dump))))
 
     def test_every_rule_has_a_test_and_a_section(self) -> None:
-        listed = process.run([JITPROOF, "lint", "--rules"], timeout=60).stdout
+        listed = process.run([JITPROOF, "lint", "--rules"], timeout=240).stdout
         names = {line.split()[0] for line in listed.splitlines()}
         page = files.read(os.path.join(ROOT, "docs", "lint.md"))
         self.assertEqual(names, set(re.findall(r"^### (\S+)$", page, re.M)))
@@ -288,7 +288,7 @@ class Rules(Linting):
 
 class Command(Linting):
     def run_lint(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return process.run([JITPROOF, "lint", *arguments], timeout=60)
+        return process.run([JITPROOF, "lint", *arguments], timeout=240)
 
     def test_status(self) -> None:
         good = self.write_dump(close_dump(make_dump()))
@@ -417,7 +417,7 @@ class Processes(Linting):
         self.assertEqual(self.lint_process(pid)["jitdump"], {"dump.future": 1})
 
     def test_no_such_process(self) -> None:
-        done = process.run([JITPROOF, "lint", "--pid", "4194304"], timeout=60)
+        done = process.run([JITPROOF, "lint", "--pid", "4194304"], timeout=240)
         self.assertEqual(done.returncode, 99)
 
 

@@ -71,7 +71,7 @@ class Adapters(Folder):
         shutil.rmtree(out, ignore_errors=True)
         done = process.run(
             [JITPROOF, "run", "-o", out, "--expected", os.path.join(self.home, "expected"),
-             *("adapter/" + name for name in names)], timeout=90,
+             *("adapter/" + name for name in names)], timeout=240,
             env={**os.environ, "JITPROOF_PROFILERS": os.path.join(self.home, "profilers")})
         self.assertEqual(done.stderr, "")
         return [json.loads(line) for line in files.read(os.path.join(out, "results.jsonl"))
@@ -196,7 +196,7 @@ class Broken(Folder):
                    "profilers", "broken.py")
 
     def run_jitproof(self, *arguments: str, fault: str = "") -> Any:
-        return process.run([JITPROOF, *arguments], timeout=90, env={
+        return process.run([JITPROOF, *arguments], timeout=240, env={
             **os.environ, "JITPROOF_PROFILERS": self.place("profilers"), "JITPROOF_FAULT": fault})
 
     def run_faults(self, way: str, faults: dict[str, str], fault: str = "") -> None:

@@ -71,7 +71,7 @@ class Crash(Folder):
 
     def run_jitproof(self, *arguments: str, end: str = "0") -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "JITPROOF_PERF": self.perf, "JITPROOF_FAKE_END": end}
-        return process.run([JITPROOF, *arguments], timeout=90, env=environment)
+        return process.run([JITPROOF, *arguments], timeout=240, env=environment)
 
     def run_cases(self, end: str, *globs: str) \
             -> tuple[dict[str, dict[str, Any]], subprocess.CompletedProcess[str]]:

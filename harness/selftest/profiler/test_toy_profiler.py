@@ -35,7 +35,7 @@ DATA = """
 class Toy(Folder):
     def check_adapter(self, text: str, *workload: str) -> tuple[int, str]:
         self.write(text, "profilers", "toy.py")
-        done = process.run([JITPROOF, "adapter", "check", "toy", *workload], timeout=120, env={
+        done = process.run([JITPROOF, "adapter", "check", "toy", *workload], timeout=240, env={
             **os.environ, "JITPROOF_PROFILERS": self.place("profilers")})
         self.assertEqual(done.stderr, "")
         if "perf_event_open" in done.stdout:
@@ -77,7 +77,7 @@ class Toy(Folder):
                 self.assertRegex(self.check_adapter(TOY.replace(old, new))[1], message)
 
     def test_missing(self) -> None:
-        done = process.run([JITPROOF, "adapter", "check", "none"], timeout=30)
+        done = process.run([JITPROOF, "adapter", "check", "none"], timeout=240)
         self.assertEqual(done.returncode, 4)
         self.assertRegex(done.stdout, "# no profiler 'none': there is no none.py in /.*/profiler\n")
 
@@ -144,7 +144,7 @@ class Perf(Folder):
     def test_copied_file(self) -> None:
         """perf ends by the SIGINT that ends it, and its number of samples is an estimate."""
         self.write(PERF, "profilers", "mine.py")
-        done = process.run([JITPROOF, "adapter", "check", "mine"], timeout=120, env={
+        done = process.run([JITPROOF, "adapter", "check", "mine"], timeout=240, env={
             **os.environ, "JITPROOF_PROFILERS": self.place("profilers")})
         if "perf_event_open" in done.stdout:
             self.skipTest("the clocks cannot be compared here")
@@ -164,7 +164,7 @@ class Page(Folder):
         self.assertIn(old, text)
         self.write(text.replace(old, new) if old else text, "profilers", "mine.py")
         os.chmod(self.write(MINE, "mine"), 0o755)
-        done = process.run([JITPROOF, "adapter", "check", "mine"], timeout=120, env={
+        done = process.run([JITPROOF, "adapter", "check", "mine"], timeout=240, env={
             **os.environ, "JITPROOF_PROFILERS": self.place("profilers"),
             "JITPROOF_MINE": self.place("mine"), "MINE": mine})
         if "perf_event_open" in done.stdout:

@@ -145,7 +145,7 @@ More: \S*jitproof-selftest judge -v(?: \\
                    "case silent check : bad silent : attach : seconds=60\n", "expected", "s")
         shown = terminal.Shown([BINARY, "run", "--expected", self.place("expected"), "-o",
                                 self.place("run")])
-        end = time.monotonic() + 60
+        end = time.monotonic() + 240
         while shown.process.poll() is None and time.monotonic() < end and \
                 not os.path.exists(self.place("run", "s", "silent", "truth")):
             time.sleep(0.01)

@@ -18,7 +18,7 @@ class Story(Folder):
                 "fixture/pathless", "s/" + name), "run", "s", name, "case")
 
     def show(self, *words: str, columns: int = 80) -> str:
-        done = process.run([JITPROOF, "show", *words], timeout=60,
+        done = process.run([JITPROOF, "show", *words], timeout=240,
                            env={**os.environ, "COLUMNS": str(columns), "TMPDIR": self.home})
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         for line in done.stdout.splitlines():

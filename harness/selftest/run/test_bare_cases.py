@@ -47,7 +47,7 @@ case gate.jitdump check : fork_exec --tasks=2 : : publish=jitdump
 class Bare(Folder):
     def test_bare_cases_pass(self) -> None:
         self.write(CASES, "expected", "bare")
-        done = process.run([JITPROOF, "run", "--expected", self.place("expected")], timeout=120)
+        done = process.run([JITPROOF, "run", "--expected", self.place("expected")], timeout=240)
         if "perf_event_open" in done.stdout:
             self.skipTest("no events here")
         self.assertEqual(done.returncode, 0, done.stdout)

@@ -30,7 +30,7 @@ class Enough(Folder):
         """Runs a case. Returns its figures, and the output."""
         self.write(CASES, "cases", "enough")
         run = process.run([JITPROOF, "run", "-o", self.place("run"), "--expected",
-                           self.place("cases"), "enough/" + name], timeout=60)
+                           self.place("cases"), "enough/" + name], timeout=240)
         if run.returncode == 4:
             self.skipTest(run.stdout)
         if "# too little evidence: " in run.stdout:
@@ -62,7 +62,7 @@ class Enough(Folder):
         """Runs a case that cannot get enough evidence. Returns the output."""
         self.write(CASES, "cases", "enough")
         run = process.run([JITPROOF, "run", "--expected", self.place("cases"), "enough/" + name],
-                          timeout=60)
+                          timeout=240)
         if run.returncode == 4:
             self.skipTest(run.stdout)
         return run.stdout

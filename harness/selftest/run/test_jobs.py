@@ -32,7 +32,7 @@ class Jobs(Folder):
 
     def test_order_of_results(self) -> None:
         """The first case ends last."""
-        run = process.run(self.make_command("run", "--jobs=2"), timeout=60)
+        run = process.run(self.make_command("run", "--jobs=2"), timeout=240)
         if run.returncode == 4:
             self.skipTest(run.stdout)
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
@@ -46,7 +46,7 @@ class Jobs(Folder):
 
     def find_case_process(self) -> int:
         """Returns the process of the running case: the parent of its workload."""
-        end = time.monotonic() + 30
+        end = time.monotonic() + 240
         while time.monotonic() < end:
             for pid in filter(str.isdigit, os.listdir("/proc")):
                 try:
@@ -58,12 +58,12 @@ class Jobs(Folder):
         raise AssertionError("no workload was started")
 
     def test_killed_job(self) -> None:
-        if process.run(self.make_command("tried", "jobs/short"), timeout=60).returncode == 4:
+        if process.run(self.make_command("tried", "jobs/short"), timeout=240).returncode == 4:
             self.skipTest("cases cannot run here")
         with subprocess.Popen(self.make_command("run", "jobs/*o*"), stdout=subprocess.PIPE,
                               text=True) as run:
             os.kill(self.find_case_process(), signal.SIGKILL)
-            text = run.communicate(timeout=60)[0]
+            text = run.communicate(timeout=240)[0]
         self.assertEqual(run.returncode, 1, text)
         self.assertIn("# the process that ran the case was killed\n"
                       "not ok 1 jobs/long # ERROR\nok 2 jobs/short\n", text)

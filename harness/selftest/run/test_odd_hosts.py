@@ -23,7 +23,7 @@ SAMPLE_MAX_STACK = 108  # offset in struct perf_event_attr
 class OddHosts(Folder):
     def run_there(self, *before: str, cases: tuple[str, ...], folder: str = "") -> str:
         command = [*before, JITPROOF, "run", *cases]
-        ran = process.run(command, timeout=90, env={**os.environ, "TMPDIR": folder or self.home})
+        ran = process.run(command, timeout=240, env={**os.environ, "TMPDIR": folder or self.home})
         if ran.returncode == 77 or "perf_event_open" in ran.stdout:
             self.skipTest("this kernel denies it: " + ran.stdout)
         return ran.stdout

@@ -19,7 +19,7 @@ class Programs(Folder):
     def run_cases(self, program: str, names: str) -> str:
         self.write(CASES, "expected", "programs")
         done = process.run([JITPROOF, "run", "--program", program, "--expected",
-                            self.place("expected"), "programs/" + names], timeout=120)
+                            self.place("expected"), "programs/" + names], timeout=240)
         if "perf_event_open" in done.stdout:
             self.skipTest("no events here")
         return done.stdout

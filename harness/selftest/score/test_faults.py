@@ -31,7 +31,7 @@ def find_busiest(samples: Samples, key: Callable[[rd.Sample], Any]) -> Any:
 
 class Faults(Folder):
     def score_stream(self, *options: str) -> list[dict[str, Any]]:
-        done = process.run([JITPROOF, "score", "--json", *options], timeout=120)
+        done = process.run([JITPROOF, "score", "--json", *options], timeout=240)
         if done.returncode == 4:
             self.skipTest(done.stderr)
         found: list[dict[str, Any]] = json.loads(done.stdout)["workloads"]

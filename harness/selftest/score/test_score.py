@@ -19,7 +19,7 @@ MISSING = 'print("skip apt-get install nothing", flush=True)\n'
 
 class Score(Folder):
     def run_score(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
-        return process.run([JITPROOF, "score", *arguments], timeout=120, **more)
+        return process.run([JITPROOF, "score", *arguments], timeout=240, **more)
 
     def add_adapter(self, text: str) -> dict[str, str]:
         self.write(text, "profilers", "fake.py")
@@ -128,7 +128,7 @@ class Score(Folder):
                 ([JITPROOF, *own, "wrong", "anon_exec"], 0, ".*'--none'"),
                 ([*short, JITPROOF, *own, "anon_exec"], 1, ".*: mmap: Cannot allocate.*")):
             with self.subTest(command=command):
-                done = process.run(command, timeout=60)
+                done = process.run(command, timeout=240)
                 if "perf_event_open" in done.stdout:
                     self.skipTest(done.stdout)
                 self.assertEqual(done.returncode, status, done.stdout)
@@ -161,7 +161,7 @@ class Score(Folder):
             while run.poll() is None and not os.path.exists(truth):
                 time.sleep(0.01)
             run.send_signal(signal.SIGINT)
-            printed, errors = run.communicate(timeout=60)
+            printed, errors = run.communicate(timeout=240)
         if "perf_event_open" in printed:
             self.skipTest(printed)
         self.assertEqual(run.returncode, -signal.SIGINT, errors)

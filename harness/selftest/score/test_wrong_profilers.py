@@ -40,7 +40,7 @@ class WrongProfilers(Folder):
                    "profilers", "altering.py")
         done = process.run(
             [JITPROOF, "score", "--profiler", "altering", "--json", "--samples=100", "--seconds=30",
-             "--scenes", self.write(SCENES, "scenes"), *options, scene], timeout=120, env={
+             "--scenes", self.write(SCENES, "scenes"), *options, scene], timeout=240, env={
                  **os.environ, "JITPROOF_PROFILERS": self.place("profilers"),
                  "JITPROOF_ALTERATION": alteration, "JITPROOF_TREE": os.path.join(HERE, "../..")})
         if done.returncode == 4:

@@ -140,7 +140,7 @@ class OtherUsers(Folder):
         return {"user": self.victim, "group": self.victim,
                 "extra_groups": []} if self.victim else {}
 
-    def run_it(self, *arguments: str, timeout: float = 20, program: str | None = None,
+    def run_it(self, *arguments: str, timeout: float = 240, program: str | None = None,
                environment: dict[str, str] | None = None, **more: Any
                ) -> subprocess.CompletedProcess[str]:
         """Runs jitproof, which must end in time by itself, and must not print the secret."""

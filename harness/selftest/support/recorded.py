@@ -25,7 +25,7 @@ def judge(directory: str) -> tuple[int, str]:
     with tempfile.TemporaryDirectory(prefix="jitproof-") as folder:
         results = os.path.join(folder, "results.jsonl")
         done = process.run([JITPROOF, "judge", "--results", results, directory],
-                           stderr=subprocess.STDOUT, timeout=60)
+                           stderr=subprocess.STDOUT, timeout=240)
         for line in files.read(results).splitlines() if done.returncode < 2 else ():
             check_sums(json.loads(line))
     return done.returncode, done.stdout
@@ -146,7 +146,7 @@ class Recorded(Folder):
     def read_results(self, number: int = 1) -> str:
         """Returns the text of results.jsonl of judging the folder."""
         out = self.place(f"results{number}")
-        process.run([JITPROOF, "judge", "--results", out, self.dir], timeout=60)
+        process.run([JITPROOF, "judge", "--results", out, self.dir], timeout=240)
         return files.read(out)
 
     def add_watched_cpus(self) -> None:

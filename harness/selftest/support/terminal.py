@@ -50,7 +50,7 @@ class Shown:
 
     def finish(self) -> int:
         """Waits until the program ends. Returns the exit status."""
-        status = self.process.wait(timeout=120)
+        status = self.process.wait(timeout=240)
         self.out, self.err = (terminal.finish() for terminal in self.terminals)
         return status
 

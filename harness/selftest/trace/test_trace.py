@@ -50,7 +50,7 @@ class Trace(Folder):
              "--truth", self.place("truth"), *options, "--"), self.workload(*arguments))
         assert traced.stderr
         errors = traced.stderr.readline()
-        output, more = traced.communicate(timeout=120)
+        output, more = traced.communicate(timeout=240)
         self.assertIn("bursts are done", errors, errors + more)
         found = json.loads(output.splitlines()[-1])
         self.assertEqual((found["truth"]["wrong"], found["truth"]["elsewhere"]), (0, 0), found)
@@ -128,8 +128,8 @@ class Disturbance(Trace):
         tracer = self.start(("--bursts", "100000", "--pid", str(workload.pid)), ())
         self.wait_for_burst(workload.pid)
         tracer.send_signal(number)
-        tracer.communicate(timeout=60)
-        workload.communicate(timeout=60)
+        tracer.communicate(timeout=240)
+        workload.communicate(timeout=240)
         self.assertEqual(workload.returncode, 0)
 
     def test_killed_tracer(self) -> None:

@@ -85,7 +85,7 @@ class Trial(Folder):
                 self.addCleanup(os.unlink, line.split()[1])
             if DONE in line:
                 break
-        output, _ = started.communicate(timeout=120)
+        output, _ = started.communicate(timeout=240)
         cells = json.loads(next(line for line in output.splitlines() if line[0] == "{"))["cells"]
         red = [name for name, cell in cells.items() if cell["bad"]]
         self.assertEqual(started.returncode, 1 if red else 0, errors)
@@ -223,7 +223,7 @@ class Other(Trial):
 
 class Runtimes(unittest.TestCase):
     def try_name(self, *options: str) -> subprocess.CompletedProcess[str]:
-        return process.run([JITPROOF, "trial", *options], timeout=120,
+        return process.run([JITPROOF, "trial", *options], timeout=240,
                            env={**os.environ, "JITPROOF_RUNTIMES": "/nonexistent"})
 
     def test_list(self) -> None:

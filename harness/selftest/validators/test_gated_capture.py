@@ -98,7 +98,7 @@ def is_permitted() -> bool:
     """Returns whether this machine permits to sample an own process."""
     with tempfile.TemporaryDirectory(prefix="jitproof-") as folder:
         return process.run([JITPROOF, "record", "-o", os.path.join(folder, "data"), "--", "true"],
-                           timeout=30).returncode == 0
+                           timeout=240).returncode == 0
 
 
 @unittest.skipUnless(is_permitted(), "perf_event_open is denied")
@@ -107,7 +107,7 @@ class Live(Folder):
         self.write(f"case one check : {definition}\n", "expected", "live")
         self.out = self.place("run")
         return process.run([*prefix, JITPROOF, "run", "--expected", self.place("expected"), "-o",
-                            self.out], stderr=subprocess.STDOUT, timeout=60).stdout
+                            self.out], stderr=subprocess.STDOUT, timeout=240).stdout
 
     def read_facts(self) -> dict[str, str]:
         return rd.read_facts(os.path.join(self.out, "live/one"))
@@ -117,7 +117,7 @@ class Live(Folder):
         notes = []
         for ring in ("16384", "1048576"):
             done = process.run([JITPROOF, "record", f"--ring={ring}", "-F", "499", "-o",
-                                self.place(ring), "--", "true"], timeout=30)
+                                self.place(ring), "--", "true"], timeout=240)
             notes += re.findall(r"note: (\d+) samples a second and thread, not 499: ", done.stderr)
         self.assertEqual(len(notes), 1)
         self.assertLess(int(notes[0]), 100)
@@ -191,7 +191,7 @@ class Live(Folder):
         text = self.run_case("anon_exec : launch --kernel : samples=1", powers)
         self.assertRegex(text, r"(?m)^ok 1 .* # SKIP perf_event_open of samples in the kernel")
         done = process.run([*powers, JITPROOF, "record", "--kernel", "-o", self.place("data"), "--",
-                            "true"], timeout=30)
+                            "true"], timeout=240)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("the kernel may not be sampled", done.stderr)
 

@@ -18,7 +18,7 @@ class Early(Folder):
         shutil.copytree(os.path.join(FIXTURES, "growth"), case)
         inject = ["inject", "--anon=keep", "--jitdump-dir", case, "-i", case + "/perf.data", "-o"]
         os.remove(self.place("case/injected.data"))
-        process.run([JITPROOF, *inject, self.place("case/injected.data")], timeout=60)
+        process.run([JITPROOF, *inject, self.place("case/injected.data")], timeout=240)
         files.write(self.place("case/maps"), "# pid 12329 before %d after %d\n" % (NEVER, NEVER))
-        self.assertRegex(process.run([JITPROOF, "judge", case], timeout=60).stdout,
+        self.assertRegex(process.run([JITPROOF, "judge", case], timeout=240).stdout,
                          r"(?m)^# order.hidden: 78 with cause coalesced,")

@@ -30,7 +30,7 @@ class Recorded(Folder):
         super().setUp()
         self.write(self.case, "expected", "tree")
         run = process.run([JITPROOF, "run", "--set=full", "--expected", self.place("expected"),
-                           "-o", self.place("run")], timeout=90)
+                           "-o", self.place("run")], timeout=240)
         self.dir = self.place("run", "tree", "tree")
         if "# SKIP" in run.stdout:
             self.skipTest(run.stdout)

@@ -14,7 +14,7 @@ CASE = "growth/anon.map"
 class Witness(Folder):
     def setUp(self) -> None:
         super().setUp()
-        run = process.run([JITPROOF, "run", "-o", self.place("run"), CASE], timeout=60)
+        run = process.run([JITPROOF, "run", "-o", self.place("run"), CASE], timeout=240)
         if run.returncode == 4:
             self.skipTest(run.stdout)
         self.assertEqual(run.returncode, 0, run.stdout)

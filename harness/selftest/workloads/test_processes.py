@@ -40,7 +40,7 @@ class Processes(Folder):
                               text=True) as process:
             line = process.stdout.readline()
             if line.startswith("skip "):
-                process.communicate(timeout=20)
+                process.communicate(timeout=240)
                 self.assertEqual(find_children(), [])
                 self.assertEqual(os.listdir(self.home), ["truth"])
                 self.skipTest(line[5:].strip())
@@ -49,7 +49,7 @@ class Processes(Folder):
                 process.stdin.write(f"step {step}\n")
                 process.stdin.flush()
                 self.assertEqual(process.stdout.readline(), f"done {step}\n")
-            process.communicate("stop\n", timeout=30)
+            process.communicate("stop\n", timeout=240)
             self.assertEqual(process.returncode, 0)
             self.pid = process.pid
         self.assertEqual(find_children(), [])

@@ -52,7 +52,7 @@ class Observed(Folder):
         out = self.place("results.jsonl")
         if os.path.exists(out):
             os.unlink(out)
-        done = process.run([JITPROOF, "judge", "--results", out, self.dir], timeout=60)
+        done = process.run([JITPROOF, "judge", "--results", out, self.dir], timeout=240)
         self.assertEqual(done.stderr, "")
         return json.loads(files.read(out))
 
@@ -96,7 +96,7 @@ class Healthy(Observed):
             with self.subTest(fixture):
                 out = self.place(fixture + ".jsonl")
                 process.run([JITPROOF, "judge", "--results", out,
-                             os.path.join(FIXTURES, fixture)], timeout=60)
+                             os.path.join(FIXTURES, fixture)], timeout=240)
                 before = json.loads(files.read(out))
                 self.make_stream(fixture)
                 result = self.judge()
@@ -374,7 +374,7 @@ HEADER = "jitproof-observations 1\n"
 class Lines(Folder):
     def judge_line(self, text: str) -> str:
         path = self.write(text, "observations")
-        done = process.run([JITPROOF, "judge", path], timeout=30)
+        done = process.run([JITPROOF, "judge", path], timeout=240)
         self.assertIn(done.returncode, (0, 99), done.stderr)
         return done.stderr
 
@@ -420,11 +420,11 @@ class Lines(Folder):
         self.dir = self.place("anon")
         shutil.copytree(os.path.join(FIXTURES, "anon"), self.dir)
         os.symlink("perf.data", os.path.join(self.dir, "observations"))
-        done = process.run([JITPROOF, "judge", self.dir], timeout=30)
+        done = process.run([JITPROOF, "judge", self.dir], timeout=240)
         self.assertIn("regular file was expected", done.stdout)
         os.unlink(os.path.join(self.dir, "observations"))
         os.mkfifo(os.path.join(self.dir, "observations"))
-        done = process.run([JITPROOF, "judge", self.dir], timeout=30)
+        done = process.run([JITPROOF, "judge", self.dir], timeout=240)
         self.assertIn("regular file was expected", done.stdout)
 
     def test_names_come_back(self) -> None:

@@ -34,7 +34,7 @@ class Cut(Folder):
                                 struct.unpack_from("<H", self.raw, self.records[-1] + 6)[0])
 
     def run_on(self, command: str, *options: str) -> subprocess.CompletedProcess[str]:
-        return process.run([JITPROOF, command, "--json", *options, self.path], timeout=60)
+        return process.run([JITPROOF, command, "--json", *options, self.path], timeout=240)
 
     def judge_partial(self) -> dict[str, Any]:
         done = self.run_on("judge", "--partial")
@@ -154,7 +154,7 @@ class Recording(Folder):
 
     def run_record(self, *arguments: str) -> str:
         child = self.start_record(*arguments)
-        _, words = child.communicate(timeout=60)
+        _, words = child.communicate(timeout=240)
         if "perf_event_open" in words:
             self.skipTest(words.strip())
         return words
@@ -175,7 +175,7 @@ class Recording(Folder):
             self.skipTest(child.stderr.read().strip())
         child.send_signal(signal.SIGKILL)
         child.wait()
-        done = process.run([JITPROOF, "judge", "--json", "--partial", path], timeout=60)
+        done = process.run([JITPROOF, "judge", "--json", "--partial", path], timeout=240)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("the recording was not finished", done.stderr)
         found = json.loads(done.stdout)
@@ -213,7 +213,7 @@ class Recording(Folder):
                     not os.path.exists(path):
                 time.sleep(0.05)
             child.send_signal(signal.SIGINT)
-            _, words = child.communicate(timeout=60)
+            _, words = child.communicate(timeout=240)
             sleeping.kill()
         if "perf_event_open" in words:
             self.skipTest(words.strip())

@@ -33,7 +33,7 @@ class EachInstruction(Folder):
         self.write(CASE.format(name=name, workload=workload)
                    + "".join(f"\t{line}\n" for line in allowed), folder, "cases", "truth")
         done = process.run([JITPROOF, "run", "--expected", self.place(folder, "cases"), "-o",
-                            self.place(folder, "run")], timeout=100)
+                            self.place(folder, "run")], timeout=240)
         result = json.loads(self.read(folder, "run", "results.jsonl").splitlines()[0])
         if result["outcome"] == "SKIP":
             self.skipTest(result["why"])
