@@ -7,6 +7,7 @@ import dataclasses
 import functools
 from typing import Any, Callable, Iterator, Sequence
 
+from ci.hunt.known import ID
 from ci.hunt.line import PLAIN, make_crossing
 from ci.hunt.space import Crossing, Item, Space
 from ci.hunt.trial import Signature, Trial
@@ -94,16 +95,20 @@ class Clusters:
 
     def add(self, trial: Trial) -> list[Cluster]:
         """Counts the failures of @trial. Returns the new clusters, each with the smallest crossing
-        that shows it; several clusters can have the same smallest crossing."""
+        that shows it, or with that of @trial if the cause is the id of a finding; several
+        clusters can have the same smallest crossing."""
         fresh = []
         small = trial
         for signature in sorted(trial.signatures, key=str):
             if signature in self.found:
                 self.found[signature].count += 1
                 continue
-            if small is trial or signature not in small.signatures:
-                small = Reduction(self.space, functools.partial(has_signature, signature),
-                                  self.run).reduce(trial)
-            self.found[signature] = Cluster(signature, small.crossing, small.why)
+            shown = trial
+            if not ID.fullmatch(signature.cause):
+                if small is trial or signature not in small.signatures:
+                    small = Reduction(self.space, functools.partial(has_signature, signature),
+                                      self.run).reduce(trial)
+                shown = small
+            self.found[signature] = Cluster(signature, shown.crossing, shown.why)
             fresh.append(self.found[signature])
         return fresh

@@ -20,6 +20,15 @@ def list_combinations(crossing: Crossing) -> set[frozenset[Item]]:
         ([item] for item in crossing.items()), iterate_pairs(crossing))}
 
 
+def measure_likeness(items: frozenset[Item], reason: str) -> int:
+    """Returns the length of the longest part of a name or value in @items that @reason contains.
+    Messages of the kernel, of perf and of jitproof often name the refused option."""
+    words = {word.strip("-").lower() for item in items for word in " ".join(item).split()}
+    return max((stop - start for word in words for start in range(len(word))
+                for stop in range(start + 3, len(word) + 1)
+                if word[start:stop] in reason.lower()), default=0)
+
+
 class Cover:
     """The pairs of a space: covered, impossible (by probing), or neither."""
 
@@ -64,13 +73,14 @@ class Cover:
 
     def find_suspect(self, crossing: Crossing, reason: str) -> Crossing:
         """Returns the item or pair of @crossing that is the likeliest cause of @reason, for which
-        it could not run: no crossing with it ran, and most crossings refused for @reason have it.
+        it could not run: no crossing with it ran, most crossings refused for @reason have it, and
+        @reason resembles it.
         Returns {} if there is none."""
         self.refused.setdefault(reason, []).append(frozenset(crossing.items()))
         every = list(itertools.chain.from_iterable(self.refused.values()))
         likeliest = max(list_combinations(crossing) - self.ran, default=None, key=lambda one: (
             sum(one <= items for items in self.refused[reason]), -len(one),
-            sum(one <= items for items in every), sorted(one)))
+            measure_likeness(one, reason), sum(one <= items for items in every), sorted(one)))
         return dict(likeliest or ())
 
     def add_lacking(self, crossing: Crossing, name: str) -> None:

@@ -196,6 +196,12 @@ class Refusing(Runner):
 
 
 class Learning(unittest.TestCase):
+    def test_likeness(self) -> None:
+        """The first refusal that names an option makes hunt suspect it."""
+        crossing = {**line.PLAIN, "capture --callchain": "deferred", "workload --size": "9"}
+        self.assertEqual(Cover(Space(LISTED), 1).find_suspect(
+            crossing, "attr.defer_callchain: EINVAL"), {"capture --callchain": "deferred"})
+
     def test_refused_values(self) -> None:
         """A hunt learns from few refused crossings which values are the cause."""
         for lacking in ({PUBLISH: "map:late"}, {CAPTURE: "gated", PUBLISH: "map"},
@@ -301,6 +307,13 @@ class Clustering(unittest.TestCase):
         fresh = clusters.add(Trial(crossing, "FAIL", "", both))
         self.assertEqual([one.crossing for one in fresh], [{**line.PLAIN, PUBLISH: "map"}] * 2)
         self.assertEqual(len(runs), 2)
+
+    def test_finding(self) -> None:
+        """A failure whose cause is the id of a finding is not reduced."""
+        crossing = {**line.PLAIN, PUBLISH: "map", "inside": "1"}
+        found = frozenset({Signature("shown.frames", "perf.unwind-no-elf", "perf 7.3.4")})
+        fresh = Clusters(Space(LISTED), run_by(fail_for())).add(Trial(crossing, "FAIL", "", found))
+        self.assertEqual([one.crossing for one in fresh], [crossing])
 
     def test_signatures(self) -> None:
         why = ("broken.chain: 3 with cause depth-limit (max-stack), which nothing allows\n"
