@@ -16,8 +16,8 @@ from ci.hunt import known, line, probing, relations, report, state
 from ci.hunt.__main__ import Hunt
 from ci.hunt.clusters import Clusters, Reduction
 from ci.hunt.cover import PATIENCE, Cover
-from ci.hunt.space import (AT, CAPTURE, INJECT, INSIDE, METHODS, PUBLISH, WORKLOAD, Crossing,
-                           Space, iterate_pairs)
+from ci.hunt.space import (AT, CAPTURE, INJECT, INSIDE, METHODS, PERF, PUBLISH, WORKLOAD, Crossing,
+                           Request, Space, iterate_pairs)
 from ci.hunt.trial import (ACCEPTED, LATE, REJECTED, Runner, Signature, Trial, find_signatures,
                            make_trial)
 from harness.selftest.support.scratch import JITPROOF, Folder
@@ -205,12 +205,13 @@ class Learning(unittest.TestCase):
     def test_refused_values(self) -> None:
         """A hunt learns from few refused crossings which values are the cause."""
         for lacking in ({PUBLISH: "map:late"}, {CAPTURE: "gated", PUBLISH: "map"},
-                        {"workload --how": "x"}):
+                        {"workload --how": "x"}, {"capture -z": "", PERF: "6.1"}):
             with self.subTest(lacking), tempfile.TemporaryDirectory() as folder:
                 runner = Refusing(lacking)
                 hunt = Hunt(argparse.Namespace(minutes=9, crossings=0, seed=1, jobs=1,
                                                folder=folder),
-                            Space(LISTED), runner)
+                            Space(LISTED, Request(("6.1", "6.12") if PERF in lacking else ())),
+                            runner)
                 with contextlib.redirect_stdout(io.StringIO()):
                     for _ in range(60):
                         hunt.step()

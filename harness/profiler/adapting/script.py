@@ -2,6 +2,7 @@
 """Runs `perf script` and `perf report`, and parses their output."""
 
 import collections
+import functools
 import itertools
 import re
 from typing import Iterator, NamedTuple
@@ -46,6 +47,7 @@ class Printed(NamedTuple):
     frames: list[Place]
 
 
+@functools.lru_cache(1 << 16)  # most stacks repeat the lines of others
 def parse_place(line: str) -> Place | None:
     found = FRAME.match(line)
     if not found:

@@ -4,6 +4,7 @@
 
 import argparse
 import contextlib
+import functools
 import os
 import re
 import subprocess
@@ -26,6 +27,7 @@ class Named(NamedTuple):
         return "%#x=%s=%#x" % (self.address, escape(self.name), self.offset)
 
 
+@functools.lru_cache(1 << 16)
 def format_shown(frame: Frame | Named | None) -> str:
     """Returns a frame as a word of an output line. @frame: None if the reader shows none."""
     return "-" if frame is None else str(frame) if isinstance(frame, Named) else format_frame(frame)
