@@ -18,9 +18,9 @@ from ci.hunt import known, probing, report, state
 from ci.hunt.clusters import Clusters
 from ci.hunt.cover import Cover
 from ci.hunt.line import make_smallest
-from ci.hunt.relations import Relations
+from ci.hunt.relations import Relations, is_of_relation
 from ci.hunt.space import PERF, Crossing, Item, Request, Space
-from ci.hunt.trial import Runner, Trial, remove_figures, remove_options
+from ci.hunt.trial import Runner, Signature, Trial, remove_figures, remove_options
 from ci.perf import perf_tools
 
 TREE = os.path.abspath(__file__ + "/../../..")
@@ -43,10 +43,10 @@ class Hunt:
         self.pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
         self.running: set[concurrent.futures.Future[Trial]] = set()
 
-    def run_all(self, crossings: Sequence[Crossing]) -> Iterator[Trial]:
-        """Runs @crossings, some at the same time; yields the results in their order, up to the end
-        of the time."""
-        yield from self.map_all(self.run_one, crossings)
+    def run_all(self, crossings: Sequence[Crossing], wanted: Signature) -> Iterator[Trial]:
+        """Runs @crossings, some at the same time, to see which show @wanted; yields the results in
+        their order, up to the end of the time."""
+        yield from self.map_all(lambda crossing: self.run_one(crossing, wanted), crossings)
 
     def check_all(self, crossings: Sequence[Crossing]) -> Iterator[Trial]:
         """Checks the case lines of @crossings, without running them."""
@@ -59,8 +59,11 @@ class Hunt:
                 return
             yield from self.pool.map(run, crossings[start:start + self.options.jobs])
 
-    def run_one(self, crossing: Crossing) -> Trial:
-        return self.relations.check(self.runner.run(crossing, self.progress.seed))
+    def run_one(self, crossing: Crossing, wanted: Signature | None = None) -> Trial:
+        """Runs @crossing. With @wanted, leaves out readers and twins that cannot show it."""
+        reads = not wanted or wanted.metric.startswith("shown.")
+        trial = self.runner.run(crossing, self.progress.seed, "all" if reads else "none")
+        return self.relations.check(trial) if not wanted or is_of_relation(wanted) else trial
 
     def handle(self, trial: Trial) -> None:
         self.progress.tried += 1

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import Any, Callable, Iterator, Sequence
 
 from ci.hunt.known import ID
@@ -14,6 +13,8 @@ from ci.hunt.trial import Signature, Trial
 
 # Runs crossings, some at the same time; yields the results in their order.
 Run = Callable[[Sequence[Crossing]], Iterator[Trial]]
+# So, to see which of them show a signature.
+Search = Callable[[Sequence[Crossing], Signature], Iterator[Trial]]
 
 
 @dataclasses.dataclass
@@ -82,15 +83,11 @@ class Reduction:
                 count *= 2
 
 
-def has_signature(wanted: Signature, trial: Trial) -> bool:
-    return wanted in trial.signatures
-
-
 class Clusters:
     """All clusters of failures, by signature."""
 
-    def __init__(self, space: Space, run: Run) -> None:
-        self.space, self.run = space, run
+    def __init__(self, space: Space, search: Search) -> None:
+        self.space, self.search = space, search
         self.found: dict[Signature, Cluster] = {}
 
     def add(self, trial: Trial) -> list[Cluster]:
@@ -106,9 +103,13 @@ class Clusters:
             shown = trial
             if not ID.fullmatch(signature.cause):
                 if small is trial or signature not in small.signatures:
-                    small = Reduction(self.space, functools.partial(has_signature, signature),
-                                      self.run).reduce(trial)
+                    small = self.reduce(trial, signature)
                 shown = small
             self.found[signature] = Cluster(signature, shown.crossing, shown.why)
             fresh.append(self.found[signature])
         return fresh
+
+    def reduce(self, trial: Trial, signature: Signature) -> Trial:
+        """Returns the trial of the smallest crossing that shows @signature, as @trial does."""
+        return Reduction(self.space, lambda one: signature in one.signatures,
+                         lambda crossings: self.search(crossings, signature)).reduce(trial)

@@ -20,8 +20,13 @@ HARMLESS = frozenset({(FOR_CAPTURE + "--threads", ""), (FOR_CAPTURE + "-z", ""),
 # Metrics that state how good the result is; others vary with the load of the machine.
 QUALITIES = ("names.", "load.", "broken.", "injected.", "shown.")
 MERGED = ("names.", "load.")  # qualities that depend on the injector
+WITHOUT, AGAINST = "without ", "against our inject"  # names of relations
 FIRST, SECOND = 1, 2  # seeds of loop lengths
 LEAST = 30  # smallest number of trials of a compared rate; intervals of fewer are too wide
+
+
+def is_of_relation(signature: Signature) -> bool:
+    return signature.cause == AGAINST or signature.cause.startswith(WITHOUT)
 
 
 def list_twins(crossing: Crossing) -> Iterator[tuple[str, Crossing]]:
@@ -31,7 +36,7 @@ def list_twins(crossing: Crossing) -> Iterator[tuple[str, Crossing]]:
         return
     for name, value in sorted(crossing.items()):
         if (name, value) in HARMLESS:
-            yield "without " + name.removeprefix(FOR_CAPTURE).removeprefix(FOR_INJECT), \
+            yield WITHOUT + name.removeprefix(FOR_CAPTURE).removeprefix(FOR_INJECT), \
                 {key: crossing[key] for key in crossing if key != name}
 
 
@@ -65,7 +70,7 @@ class Relations:
         if trial.outcome != "PASS":
             return trial
         if trial.merged is not None:
-            self.add(trial, "against our inject", compare_merged(trial.metrics, trial.merged))
+            self.add(trial, AGAINST, compare_merged(trial.metrics, trial.merged))
         for relation, twin in list_twins(trial.crossing):
             self.add(trial, relation, self.compare(trial, twin))
         return trial

@@ -157,20 +157,19 @@ class Runner:
         outcome = REJECTED if done.returncode else ACCEPTED
         return Trial(crossing, outcome, remove_prefix(done.stderr), frozenset())
 
-    def run(self, crossing: Crossing, seed: int) -> Trial:
-        """Runs @crossing once."""
+    def run(self, crossing: Crossing, seed: int, readers: str = "all") -> Trial:
+        """Runs @crossing once. @readers: those of `jitproof run --readers`, if there are any."""
         with self._define(format_line(crossing)) as place:
-            trial = self._run_in(place, crossing, seed)
+            trial = self._run_in(place, crossing, seed, readers)
             if self.kept and trial.outcome not in ("PASS", "SKIP", REJECTED):
                 trial.kept = os.path.join(self.kept, os.path.basename(place))
                 shutil.copytree(place, trial.kept, symlinks=True)
             return trial
 
-    def _run_in(self, place: str, crossing: Crossing, seed: int) -> Trial:
+    def _run_in(self, place: str, crossing: Crossing, seed: int, readers: str) -> Trial:
         expected, out = os.path.join(place, "expected"), os.path.join(place, "run")
-        readers = ["--readers=all"] if self.perfs else []
-        command = [self.jitproof, "run", *readers, "--expected", expected, "--seed=%d" % seed, "-o",
-                   out, "hunt/hunt"]
+        command = [self.jitproof, "run", *(["--readers", readers] if self.perfs else []),
+                   "--expected", expected, "--seed=%d" % seed, "-o", out, "hunt/hunt"]
         try:
             done = process.run(command, env=self.environment(crossing), timeout=SECONDS * 10)
         except subprocess.TimeoutExpired:

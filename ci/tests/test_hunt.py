@@ -9,7 +9,7 @@ import itertools
 import os
 import tempfile
 import unittest
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Callable, Iterator
 
 from ci.base import files, jsonl, process
 from ci.hunt import known, line, probing, relations, report, state
@@ -58,8 +58,8 @@ LISTED = {
               make_case("other", "launch-by perf -z", inject="perf", inject_with=["-b"])]}
 
 
-def run_by(judge: Callable[[Crossing], Trial]) -> Callable[[Sequence[Crossing]], Iterator[Trial]]:
-    return lambda crossings: map(judge, crossings)
+def run_by(judge: Callable[[Crossing], Trial]) -> Callable[..., Iterator[Trial]]:
+    return lambda crossings, wanted=None: map(judge, crossings)
 
 
 def fail_for(*needed: tuple[str, str]) -> Callable[[Crossing], Trial]:
@@ -185,11 +185,13 @@ class Refusing(Runner):
     def __init__(self, lacking: Crossing) -> None:
         super().__init__(JITPROOF, "", {})
         self.lacking, self.refused = lacking, 0
+        self.readers: list[str] = []
 
     def check(self, crossing: Crossing) -> Trial:
         return Trial(crossing, ACCEPTED, "", frozenset())
 
-    def run(self, crossing: Crossing, seed: int) -> Trial:
+    def run(self, crossing: Crossing, seed: int, readers: str = "all") -> Trial:
+        self.readers.append(readers)
         refused = self.lacking.items() <= crossing.items()
         self.refused += refused
         return Trial(crossing, "SKIP" if refused else "PASS", "no 9", frozenset())
@@ -217,6 +219,18 @@ class Learning(unittest.TestCase):
                         hunt.step()
                 self.assertEqual(hunt.cover.impossible, [frozenset(lacking.items())])
                 self.assertLess(runner.refused, 9)
+
+
+    def test_needed_runs(self) -> None:
+        """A reduction runs only the readers and twins that can show its signature."""
+        for metric, cause, ran in (("names.unnamed", "no-map", ["none"]),
+                                   ("shown.frames", "cut", ["all"]),
+                                   ("names.right", "without inside", ["none", "all"])):
+            runner = Refusing({"no": "such"})
+            hunt = Hunt(argparse.Namespace(minutes=9, crossings=0, seed=1, jobs=1, folder=""),
+                        Space(LISTED), runner)
+            hunt.run_one({**line.PLAIN, "inside": "1"}, Signature(metric, cause))
+            self.assertEqual(runner.readers, ran)
 
 
 class Reductions(unittest.TestCase):
@@ -439,7 +453,7 @@ class Planted(Runner):
         super().__init__(JITPROOF, "", {})
         self.wrong, self.varies, self.runs = wrong, varies, 0
 
-    def run(self, crossing: Crossing, seed: int) -> Trial:
+    def run(self, crossing: Crossing, seed: int, readers: str = "") -> Trial:
         self.runs += self.varies
         k = 50 - 9 * self.runs if self.wrong.items() <= crossing.items() else 99 - 9 * self.runs
         return Trial(crossing, "PASS", "", frozenset(),

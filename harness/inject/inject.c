@@ -296,6 +296,12 @@ static int check_paths(struct jp_injection *inject)
 
 	if (stat(options->input, &in))
 		return jp_fail(inject->err, errno, "%s: %s", options->input, strerror(errno));
+	if (S_ISDIR(in.st_mode))
+		return jp_fail(
+			inject->err, EISDIR,
+			"%s: is a folder (perf record --threads or --switch-output): expected "
+			"one file",
+			options->input);
 	if (!S_ISREG(in.st_mode))
 		return jp_fail(inject->err, EINVAL,
 			       "%s: expected a regular file, which can be read twice: save "
