@@ -81,6 +81,12 @@ static bool lacks_first_address(const struct jp_shown_difference *difference)
 	return difference->failed && strstr(difference->failed, "neither sample IP nor");
 }
 
+/* Record type 80 is a feature of a pipe's header. */
+static bool stops_at_feature(const struct jp_shown_difference *difference)
+{
+	return difference->failed && strstr(difference->failed, "failed to process type: 80");
+}
+
 static bool is_cut_after_attach(const struct jp_shown_difference *difference)
 {
 	return difference->attached && is_cut_short(difference);
@@ -107,6 +113,7 @@ static const struct known_defect {
 	{"perf.unwind-beyond", "perf", {5, 10}, {6, 12}, is_behind_the_dump},
 	{"perf.inject-threads", "perf", {6, 1}, {7, 3}, is_unread_folder},
 	{"perf.first-event", "perf", {5, 10}, {5, 10}, lacks_first_address},
+	{"perf.pipe-last-feature", "perf", {6, 1}, {6, 12}, stops_at_feature},
 	{"hotspot.inject-names", "hotspot", {4, 12}, {4, 12}, lacks_name_of_injected_file},
 	{"hotspot.attach-fork", "hotspot", {4, 12}, {4, 12}, is_cut_after_attach},
 	{"hotspot.shared-names", "hotspot", {4, 12}, {4, 12}, has_name_of_other_code},

@@ -143,6 +143,19 @@ def show_report_status(context: Context) -> Iterator[Shown]:
             "exit status %d, %d of %d samples in perf report" % (done.returncode, listed, samples)
 
 
+@finding("perf.pipe-last-feature")
+def show_last_feature(context: Context) -> Iterator[Shown]:
+    """Reads a pipe of the oldest perf by all perfs."""
+    path, perfs = context.path("earlier.data"), context.list_perfs()
+    record_pipe(perfs[0], context, path)
+    for perf in perfs:
+        done = perf.run("script", "-F", "time", "-i", path)
+        yield perf.version, done.returncode != 0, \
+            "script of a pipe of %s ends with %d and %d samples, message: %s" % (
+                perfs[0].version, done.returncode, done.stdout.count("\n"),
+                (done.stderr.strip() or "nothing").splitlines()[0])
+
+
 @perf_finding("perf.script-thread-gone")
 def show_late_thread(context: Context, perf: Perf) -> tuple[bool, str]:
     path, program = context.path("late.data"), context.path("late")

@@ -183,6 +183,8 @@ static const struct jp_cause_word words[] = {
 	{"perf.inject-threads", NULL, "perf does not read the folder that its inject wrote", NULL},
 	{"perf.unwind-no-chain", NULL, "perf unwinds no dump of an event without callchains", NULL},
 	{"perf.first-event", NULL, "perf asks an event without samples for its address", NULL},
+	{"perf.pipe-last-feature", NULL,
+	 "perf takes the end of the features in an older perf's pipe for a feature", NULL},
 	{"hotspot.inject-names", NULL, "hotspot places the code of an injected file too low", NULL},
 	{"hotspot.attach-fork", NULL,
 	 "hotspot forgets the mappings of a process that perf attached to", NULL},

@@ -151,6 +151,19 @@ TEST(known_defects)
 	      "perf shows no dump of an event without callchains");
 }
 
+TEST(unread_pipe)
+{
+	struct jp_shown_difference difference = {
+		.reader = "perf 6.12.118",
+		.cause = "unreadable",
+		.failed = "ended with 234: 0x1084 [0x10]: failed to process type: 80"};
+
+	check(!strcmp(jp_shown_find_known_defect(&difference), "perf.pipe-last-feature"),
+	      "perf 6.12 stops at the end of an older perf's features");
+	difference.reader = "perf 7.2.13";
+	check(!strcmp(jp_shown_find_known_defect(&difference), "unreadable"), "perf 7.2 does not");
+}
+
 /* A value in a callchain that looks like a marker: a reader drops all frames, or, if it knows the
  * marker, that value alone. */
 TEST(markers)
