@@ -89,7 +89,7 @@ class Hunt:
         refused alone; of other crossings, tries the suspected values alone next."""
         items = self.suspects.get(frozenset(trial.crossing.items()))
         if items:
-            if PERF in trial.crossing:  # another version may accept them
+            if PERF in trial.crossing:  # other versions may accept them
                 items = {**items, PERF: trial.crossing[PERF]}
             self.cover.exclude(items)
             report.print_impossible(items, trial.why)

@@ -84,6 +84,9 @@ class Space:
                  if value.endswith("-by perf")} | {(INJECT, "perf")}
         self.parents = {item: [frozenset(users)] if item[0] == PERF else group(parents)
                         for item, parents in harvest.parents.items()}
+        versions = frozenset((PERF, version) for version in request.perfs)
+        for item in users & {*self.parents}:
+            self.parents[item] = [*self.parents[item], versions]
         for groups in self.parents.values():  # what the only possible parent needs
             groups += [more for parents in groups if len(parents) == 1
                        for more in self.parents[next(iter(parents))]]

@@ -155,6 +155,15 @@ class Covers(unittest.TestCase):
         self.assertEqual(len(cover.covered), len(list(space.list_pairs())) - 1)
 
 
+    def test_version_of_perf(self) -> None:
+        """A crossing names the version of perf if it uses perf."""
+        cover = Cover(Space(LISTED, Request(("6.1", "6.12"))), 1)
+        for _ in range(60):
+            crossing = cover.choose()
+            cover.add(crossing)
+            self.assertEqual(PERF in crossing, crossing[CAPTURE] == "launch-by perf" or
+                             crossing.get(INJECT) == "perf", crossing)
+
     def test_pairs_without_verdict(self) -> None:
         """Pairs that got no verdict in some crossings are not drawn again."""
         cover = Cover(Space(LISTED), 1)
