@@ -87,6 +87,14 @@ static bool stops_at_feature(const struct jp_shown_difference *difference)
 	return difference->failed && strstr(difference->failed, "failed to process type: 80");
 }
 
+static bool stops_at_build_id(const struct jp_shown_difference *difference)
+{
+	const char *failed = difference->failed;
+
+	return failed && strstr(failed, "BUILD_ID (67) event size") &&
+	       strstr(failed, "not 8-byte aligned");
+}
+
 static bool is_cut_after_attach(const struct jp_shown_difference *difference)
 {
 	return difference->attached && is_cut_short(difference);
@@ -114,6 +122,7 @@ static const struct known_defect {
 	{"perf.inject-threads", "perf", {6, 1}, {7, 3}, is_unread_folder},
 	{"perf.first-event", "perf", {5, 10}, {5, 10}, lacks_first_address},
 	{"perf.pipe-last-feature", "perf", {6, 1}, {6, 12}, stops_at_feature},
+	{"perf.build-id-size", "perf", {7, 2}, {7, 3}, stops_at_build_id},
 	{"hotspot.inject-names", "hotspot", {4, 12}, {4, 12}, lacks_name_of_injected_file},
 	{"hotspot.attach-fork", "hotspot", {4, 12}, {4, 12}, is_cut_after_attach},
 	{"hotspot.shared-names", "hotspot", {4, 12}, {4, 12}, has_name_of_other_code},

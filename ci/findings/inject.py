@@ -92,6 +92,18 @@ def count_hidden_bytes(raw: bytes) -> int:
     return max(0, min(start + length, attrs + attrs_size) - max(start, min(ids, attrs)))
 
 
+@perf_finding("perf.build-id-size")
+def show_build_id_size(context: Context, perf: Perf) -> tuple[bool, str]:
+    """Reads what the inject of the oldest perf wrote."""
+    oldest = context.list_perfs()[0]
+    path, injected = context.path("ids.data"), context.path("ids.injected")
+    recording.run_record(oldest, "-e", "cpu-clock:u", "-o", path, "--", context.program, "100")
+    oldest.run("inject", "-b", "-i", path, "-o", injected)
+    done = perf.run("script", "-F", "time", "-i", injected)
+    return done.returncode != 0, "script of %s's inject -b: %d samples, message: %s" % (
+        oldest.version, done.stdout.count("\n"), (done.stderr.splitlines() or ["nothing"])[0])
+
+
 @perf_finding("perf.inject-pipe-build-ids")
 def show_pipe_build_ids(context: Context, perf: Perf) -> tuple[bool, str]:
     path, injected = context.path("pipe.data"), context.path("injected.data")

@@ -151,17 +151,30 @@ TEST(known_defects)
 	      "perf shows no dump of an event without callchains");
 }
 
-TEST(unread_pipe)
+TEST(unread_files)
 {
-	struct jp_shown_difference difference = {
-		.reader = "perf 6.12.118",
-		.cause = "unreadable",
-		.failed = "ended with 234: 0x1084 [0x10]: failed to process type: 80"};
+	static const struct {
+		const char *reader, *failed, *id;
+	} table[] = {
+		{"perf 6.12.118", "0x1084 [0x10]: failed to process type: 80",
+		 "perf.pipe-last-feature"},
+		{"perf 7.2.13", "0x1084 [0x10]: failed to process type: 80", "unreadable"},
+		{"perf 7.2.13",
+		 "ERROR: at offset 0x258: BUILD_ID (67) event size 100 is not 8-byte aligned",
+		 "perf.build-id-size"},
+		{"perf 7.2.13",
+		 "ERROR: at offset 0x258: MMAP2 (10) event size 100 is not 8-byte aligned",
+		 "unreadable"},
+	};
 
-	check(!strcmp(jp_shown_find_known_defect(&difference), "perf.pipe-last-feature"),
-	      "perf 6.12 stops at the end of an older perf's features");
-	difference.reader = "perf 7.2.13";
-	check(!strcmp(jp_shown_find_known_defect(&difference), "unreadable"), "perf 7.2 does not");
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		const struct jp_shown_difference difference = {.reader = table[i].reader,
+							       .cause = "unreadable",
+							       .failed = table[i].failed};
+		const char *id = jp_shown_find_known_defect(&difference);
+
+		check(!strcmp(id, table[i].id), "%s: %s: %s", table[i].reader, table[i].failed, id);
+	}
 }
 
 /* A value in a callchain that looks like a marker: a reader drops all frames, or, if it knows the
