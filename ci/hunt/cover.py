@@ -59,6 +59,8 @@ class Cover:
     def exclude(self, crossing: Crossing) -> None:
         """Excludes @crossing, and each crossing that contains it, from further tries."""
         items = frozenset(crossing.items())
+        if items in self.impossible:
+            return
         self.impossible.append(items)
         self.open = {pair for pair in self.open if not items <= {*pair}}
 
