@@ -84,10 +84,11 @@ static bool is_root(const struct jp_end *end)
 	if (end->code == JP_CODE_EMITTED)
 		return !end->garbage && end->nr_frames >= end->samples * DEEP &&
 		       end->samples * EMITTED_PART >= end->image->here[end->code];
+	/* Without a libc, the program is static; a loader such as PRoot's may have mapped it. */
+	if (!end->image->libc)
+		return end->code == JP_CODE_PROGRAM || end->code == JP_CODE_FILE;
 	if (end->code != JP_CODE_PROGRAM)
 		return false;
-	if (!end->image->libc)
-		return true;
 	/* Coroutines begin in hand-written code; at such a place, no garbage follows. */
 	return end->use == JP_FRAME_UNKNOWN && end->garbage * 2 <= end->samples &&
 	       end->samples * PROGRAM_PART >= end->image->here[end->code];

@@ -110,7 +110,7 @@ static int handle_map(struct jp_images *images, const struct jp_event *event, bo
 		code = JP_CODE_PROGRAM;
 	if (code == JP_CODE_FILE)
 		note_library(images, image, event->map.name);
-	image->libc |= code == JP_CODE_LIBC;
+	image->libc |= code == JP_CODE_LIBC || code == JP_CODE_LOADER; /* musl is both */
 	image->low_file |= event->map.addr < JP_LOW_END;
 	image->files |= code == JP_CODE_LIBC || code == JP_CODE_FILE || code == JP_CODE_LOADER ||
 			code == JP_CODE_PROGRAM;

@@ -24,7 +24,7 @@ struct jp_image {
 	bool exec;             /* the exec that began it was recorded */
 	bool synthesized;      /* its mappings were recorded before any event */
 	bool anon_before;      /* so was memory with emitted code */
-	bool libc;             /* libc or libpthread is mapped */
+	bool libc;             /* libc, libpthread or ld.so is mapped */
 	bool files;            /* a file is mapped */
 	bool begun;            /* its exec is complete: a sample in user space, or a mapping */
 	bool hollow;           /* a sample in user space has an empty or a partial dump */

@@ -62,6 +62,21 @@ TEST(separate_culprits)
 	jp_culprits_free(&culprits);
 }
 
+/* A loader such as PRoot's maps a static program, whose chains end in garbage of its start. */
+TEST(static_program_of_a_loader)
+{
+	struct jp_image alone = {.pid = 9, .files = true};
+	struct jp_end list[] = {make_end(JP_END_HERE, 0x1010, 9), make_end(JP_END_HERE, 0x1010, 9)};
+	struct jp_ends ends = {.list = list, .count = 2};
+	struct jp_culprits culprits;
+
+	list[1].image = &alone;
+	check(jp_culprits_find(&ends, &culprits) == 0 && culprits.count == 1 &&
+		      culprits.list[0].image == &image,
+	      "a chain may end in a file of a process without a libc");
+	jp_culprits_free(&culprits);
+}
+
 TEST(culprits_by_range)
 {
 	struct jp_blame blame = {.nr_ranges = 0};

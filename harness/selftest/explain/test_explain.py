@@ -192,6 +192,13 @@ class Walks(Recording):
                          [("jit-no-frame-pointer", 0.5), ("depth-limit", 0.5)])
         self.assertIn("does not show which", found["jit-no-frame-pointer"]["evidence"][2])
 
+    def test_library_beside_musl(self) -> None:
+        """musl's libc is its ld.so."""
+        self.perf.maps()[1].name = "/lib/ld-musl-x86_64.so.1"
+        self.add_map(LIBRARY, "/usr/lib/libwork.so", 9)
+        self.add_samples(LIBRARY + 8, LIBRARY + 0x40, count=100)
+        self.expect_cause("library-no-frame-pointer", 1)
+
     def test_libc_in_small_amounts_is_usual(self) -> None:
         self.add_samples(LIBC + 8, count=14)
         self.add_whole_stacks(286)
