@@ -216,7 +216,9 @@ static void count_image(struct jp_image *image, const struct jp_ending *ending)
 	image->calls_jit += ending->calls_jit;
 	image->skips_stub += ending->skips_stub;
 	image->whole += whole;
-	if (whole && ending->interpreter && !ending->emitted) {
+	/* The inner frames of a dump that ends too early are right. */
+	if ((whole || ending->kind == JP_END_DUMP || ending->kind == JP_END_EMPTY) &&
+	    ending->interpreter && !ending->emitted) {
 		image->interpreted++;
 		image->interpreter = ending->interpreter;
 	}

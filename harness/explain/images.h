@@ -36,7 +36,7 @@ struct jp_image {
 	uint64_t skips_stub;   /* part of @in_jit: the chain lacks HotSpot's call stub */
 	uint64_t here[JP_CODE_KINDS]; /* part of @samples: kind JP_END_HERE, by the end's code */
 	uint64_t whole;          /* part of @samples: complete stacks, as far as the walk shows */
-	uint64_t interpreted;    /* part of @whole: frames of an interpreter, no emitted code */
+	uint64_t interpreted;    /* stacks with frames of an interpreter and no emitted code */
 	const char *interpreter; /* the interpreter's file */
 	uint64_t in_files;       /* samples with an address in a known file */
 	uint64_t unmapped;       /* samples in code of no mapping */

@@ -244,9 +244,7 @@ static void blame_file(struct jp_explain_view *view, const struct jp_image *imag
 	struct jp_blame *blame = jp_blame(view->blames, "interpreter", image->pid, image->process,
 					  image->interpreter, interpreted);
 
-	jp_blame_evidence(blame,
-			  "%" PRIu64 " of %" PRIu64
-			  " stacks of the process are whole and go through %s",
+	jp_blame_evidence(blame, "%" PRIu64 " of %" PRIu64 " stacks of the process go through %s",
 			  interpreted, image->samples, image->interpreter);
 	jp_blame_evidence(blame, "no frame of theirs is in emitted code%s",
 			  image->anon ? "" : ": the process has none");
