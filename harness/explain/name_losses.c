@@ -27,7 +27,7 @@ struct known_loss {
 
 enum { KNOWN = 16384 };
 struct jp_name_losses {
-	struct jp_replay *replay, *injected; /* @injected has only mappings that inject wrote */
+	struct jp_replay *replay, *kept; /* @kept: what inject wrote, and the programs' text */
 	struct jp_file_finder *finder;
 	struct jp_names *names;
 	struct jp_map by_key;    /* struct jp_name_loss *, by key_of() */
@@ -58,9 +58,9 @@ struct jp_name_losses *jp_name_losses_new(struct jp_replay *replay, struct jp_fi
 	losses->finder = finder;
 	losses->changed = changed;
 	losses->ends = ends;
-	losses->injected = jp_replay_new();
+	losses->kept = jp_replay_new();
 	losses->names = names;
-	if (losses->injected)
+	if (losses->kept)
 		return losses;
 	jp_name_losses_free(losses);
 	return NULL;
@@ -81,8 +81,8 @@ void jp_name_losses_free(struct jp_name_losses *losses)
 	jp_map_free(&losses->by_key);
 	jp_text_pool_free(&losses->files);
 	jp_loss_sets_free(&losses->sets);
-	if (losses->injected)
-		jp_replay_free(losses->injected);
+	if (losses->kept)
+		jp_replay_free(losses->kept);
 	free(losses);
 }
 
@@ -113,8 +113,12 @@ static int handle_map(struct jp_name_losses *losses, const struct jp_event *even
 	const bool injected = jp_file_finder_injected(losses->finder, event->map.name);
 	struct jp_name_process *process;
 
-	if (event->kernel_map || (!injected && !jp_name_marker_pid(event->map.name)))
+	if (event->kernel_map)
 		return 0;
+	if (!injected && !jp_name_marker_pid(event->map.name))
+		return jp_images_is_program(&losses->ends->images, event->pid, event->map.name)
+			       ? jp_replay_apply(losses->kept, event)
+			       : 0;
 	process = get_process(losses, event->pid);
 	if (!process)
 		return -ENOMEM;
@@ -123,7 +127,7 @@ static int handle_map(struct jp_name_losses *losses, const struct jp_event *even
 			process->injected_first = event->time;
 		if (event->time > process->injected_last)
 			process->injected_last = event->time;
-		return jp_replay_apply(losses->injected, event);
+		return jp_replay_apply(losses->kept, event);
 	}
 	if (!process->marker || process->marker_pid != event->pid) {
 		process->marker = jp_replay_text(losses->replay, event->map.name);
@@ -249,8 +253,8 @@ static unsigned int find_fault(struct jp_name_losses *losses, uint32_t pid,
 		return JP_NAME_ELF;
 	if (!(mapping->prot & JP_PROT_EXEC) && !is_unstated_memory(mapping))
 		return JP_NAME_ELF;
-	if (!is_in_file(name.how) && (jp_replay_find(losses->injected, pid, addr) ||
-				      jp_replay_find(losses->injected, mapping->pid, addr)))
+	if (!is_in_file(name.how) && (jp_name_losses_injected(losses, pid, addr) ||
+				      jp_name_losses_injected(losses, mapping->pid, addr)))
 		return JP_NAME_HIDDEN;
 	/* A program or library that was loaded from a memfd or /dev/shm is not emitted code. */
 	if (name.how == JP_NAME_NOT_ANONYMOUS &&
@@ -275,6 +279,7 @@ static int fill_known_loss(struct jp_name_losses *losses, uint32_t pid, uint64_t
 			   uint64_t generation, struct known_loss *known)
 {
 	const struct jp_mapping *mapping = jp_replay_find_as_perf(losses->replay, pid, addr);
+	const struct jp_mapping *program = jp_replay_find(losses->kept, pid, addr);
 	struct jp_mapping text;
 	unsigned int fault;
 
@@ -283,13 +288,13 @@ static int fill_known_loss(struct jp_name_losses *losses, uint32_t pid, uint64_t
 	if (fault == JP_NAME_ELF)
 		return 0;
 	if ((fault == JP_NAME_NO_MAP || fault == JP_NAME_NOT_IN_MAP) &&
-	    jp_is_remapped_text(losses->replay, pid, mapping, &text))
+	    (program || jp_is_remapped_text(losses->replay, pid, mapping, &text)))
 		fault = JP_NAME_REMAPPED;
 	known->loss = fault == JP_NAME_FAULTS ? NULL : get_loss(losses, fault, pid, mapping);
 	if (!known->loss)
 		return -ENOMEM;
 	if (fault == JP_NAME_REMAPPED)
-		known->loss->file = text.name;
+		known->loss->file = program ? program->name : text.name;
 	note_place(known->loss, mapping, addr);
 	return 0;
 }
@@ -368,7 +373,7 @@ static int handle_start(struct jp_name_losses *losses, const struct jp_event *ev
 		process->marker_pid = fork ? parent->marker_pid : 0;
 		process->marked = fork ? parent->marked : 0;
 	}
-	return jp_replay_apply(losses->injected, event);
+	return jp_replay_apply(losses->kept, event);
 }
 
 static int handle_namespaces(struct jp_name_losses *losses, const struct jp_event *event)
@@ -404,7 +409,9 @@ int jp_name_losses_handle(struct jp_name_losses *losses, const struct jp_event *
 const struct jp_mapping *jp_name_losses_injected(const struct jp_name_losses *losses, uint32_t pid,
 						 uint64_t addr)
 {
-	return jp_replay_find(losses->injected, pid, addr);
+	const struct jp_mapping *mapping = jp_replay_find(losses->kept, pid, addr);
+
+	return mapping && jp_file_finder_injected(losses->finder, mapping->name) ? mapping : NULL;
 }
 
 struct jp_name_loss *jp_name_losses_next(const struct jp_name_losses *losses, size_t *at)

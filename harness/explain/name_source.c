@@ -176,7 +176,7 @@ static bool blame_remapped(const struct jp_name_case *name_case)
 
 	jp_blame_evidence(blame,
 			  "%" PRIu64 " samples have frames in %s that took the place of the text "
-			  "of %s, which lies on both sides: `perf script -i %s --show-mmap-events`",
+			  "of %s: `perf script -i %s --show-mmap-events`",
 			  loss->samples, loss->name, loss->file, name_case->view->path);
 	jp_blame_evidence(
 		blame, "programs that copy their text to large pages look like this; perf asks a "

@@ -113,9 +113,15 @@ class PerfMaps(Explained):
             start += size
         self.add_samples(start - 4)
 
+    def test_whole_text_in_memory(self) -> None:
+        self.move_text_to_memory(FILE, 0x2000, 0x4000)
+        self.assertIn("large pages",
+                      self.expect_cause("no-name-source", file="/usr/bin/big")["remedy"])
+
     def test_memory_between_others_is_emitted_code(self) -> None:
         for name, offset in (("/usr/lib/other.so", 0x4000), ("/usr/bin/big", 0)):
             with self.subTest(name=name):
+                self.add_map("/usr/bin/java", FILE - 0x10000)
                 self.move_text_to_memory(FILE + 0x2000, 0x2000)
                 self.add_records(self.perf.map(PID, FILE + 0x4000, 0x4000, name, 21, pgoff=offset))
                 self.expect_cause("map-stale", file="/tmp/perf-4711.map")
