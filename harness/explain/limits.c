@@ -7,6 +7,7 @@
 #include "harness/explain/explainer.h"
 #include "harness/explain/recorder.h"
 #include "harness/explain/remapped.h"
+#include "harness/format/perfdata/format.h"
 #include "harness/model/files/file_paths.h"
 #include "harness/model/space/mapping_name.h"
 
@@ -172,6 +173,10 @@ static const char another_stack[] =
 	"record by frame pointers (perf record -g): the callers are on another stack, which the "
 	"dumps do not hold";
 
+/* Largest size of a sample without its dump, of the JP_PERF_RECORD_MOST bytes that the kernel gives
+ * to both: registers and two chains of the default length take about half of it. */
+enum { OTHER_FIELDS = 4096 };
+
 static void describe_dump(struct jp_explain_view *view, const struct jp_end *end,
 			  struct jp_blame *blame)
 {
@@ -191,9 +196,14 @@ static void describe_dump(struct jp_explain_view *view, const struct jp_end *end
 	jp_blame_evidence(blame,
 			  "the size asked for: perf evlist -v -i %s | grep sample_stack_user",
 			  view->path);
-	jp_blame_remedy(blame,
-			"perf record --call-graph dwarf,%u (at most 65528), or frame pointers (-g)",
-			end->dump * 4 > 65528 ? 65528u : (unsigned)(end->dump * 4));
+	if (end->dump + OTHER_FIELDS > JP_PERF_RECORD_MOST)
+		jp_blame_remedy(blame, "record by frame pointers (perf record -g): no dump can be "
+				       "larger");
+	else
+		jp_blame_remedy(blame,
+				"perf record --call-graph dwarf,%u (at most 65528), or frame "
+				"pointers (-g)",
+				(unsigned)jp_min(end->dump * 4, UINT64_C(65528)));
 }
 
 static void describe_short_dump(struct jp_explain_view *view, const struct jp_end *end,

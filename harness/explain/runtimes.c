@@ -41,13 +41,16 @@ static const struct jp_runtime runtimes[] = {
 	{"guile",
 	 "none: Guile writes neither; GUILE_JIT_THRESHOLD=-1 shows what the interpreter does", NULL,
 	 NULL},
-	{"numba", "none: Numba writes neither; NUMBA_DISABLE_JIT=1 shows what the interpreter does",
+	{"numba",
+	 "none: Numba and llvmlite write neither; NUMBA_DISABLE_JIT=1 shows what the interpreter "
+	 "does",
 	 NULL, NULL},
 	{"onednn", "DNNL_JIT_PROFILE=2 (a map), or 4 (a jitdump, with perf record -k mono)", NULL,
 	 NULL},
 	{"workerd", "v8Flags = [\"--perf-basic-prof\"] in its configuration (a map)", NULL, NULL},
 	{"v8", "V8's --perf-basic-prof (a map), which the embedder passes to the engine", NULL,
 	 NULL},
+	{"rakudo", "MVM_JIT_PERF_MAP=1 rakudo (a map)", NULL, NULL},
 	{"pypy", "none: PyPy writes neither; --jit off shows what the interpreter does", NULL,
 	 NULL},
 };
@@ -75,6 +78,7 @@ static const struct {
 	{"libllvmlite", "numba"},
 	{"libdnnl", "onednn"},
 	{"libmini_racer", "v8"},
+	{"libmoar", "rakudo"},
 };
 
 static bool has_prefix(const char *text, const char *prefix)
