@@ -179,6 +179,14 @@ void jp_end_of_chain(struct jp_codes *codes, const struct jp_places_process *pro
 	ending->recursion = ending->kind == JP_END_HERE && ending->emitted && is_recursion(stack);
 }
 
+bool jp_is_return_probe(uint64_t addr)
+{
+	enum { PAGE = 4096 };
+
+	return addr + 1 == (UINT64_C(1) << 47) - 2 * PAGE || /* x86_64 */
+	       addr + 1 == (UINT64_C(1) << 48) - PAGE;       /* arm64 */
+}
+
 void jp_end_of_dump(struct jp_codes *codes, const struct jp_places_process *process,
 		    const struct jp_stack *stack, struct jp_ending *ending)
 {
@@ -201,7 +209,7 @@ void jp_end_of_dump(struct jp_codes *codes, const struct jp_places_process *proc
 	if (stack->stop != JP_UNWIND_UNMAPPED)
 		return;
 	/* A walk by call frame information is reliable, so the address where it ended is code. */
-	ending->kind = JP_END_UNMAPPED;
+	ending->kind = jp_is_return_probe(ending->addr) ? JP_END_NO_CFI : JP_END_UNMAPPED;
 	if (stack->other && stack->other->count && ends_at_root(codes, process, stack->other))
 		ending->file = true;
 }

@@ -43,6 +43,9 @@ struct jp_ending {
 	const char *caller; /* the file that calls emitted code, or NULL */
 	const char *interpreter; /* file of an interpreter that has a frame, or NULL */
 };
+/* Returns whether @addr is before the trampoline to which functions with a return probe return: in
+ * the highest page, for which no record comes (xol_add_vma() in kernel/events/uprobes.c). */
+bool jp_is_return_probe(uint64_t addr);
 void jp_end_of_chain(struct jp_codes *codes, const struct jp_places_process *process,
 		     const struct jp_stack *stack, struct jp_ending *ending);
 void jp_end_of_dump(struct jp_codes *codes, const struct jp_places_process *process,

@@ -58,7 +58,7 @@ static bool has_debug_frame(const struct jp_explain_view *view, const struct jp_
  * end may also be the complete stack of a coroutine, which has no caller; then no walk goes on. */
 static bool lacks_cfi(const struct jp_explain_view *view, const struct jp_end *end)
 {
-	return end->code == JP_CODE_EMITTED || end->remapped ||
+	return end->code == JP_CODE_EMITTED || jp_is_return_probe(end->addr) || end->remapped ||
 	       ((end->code == JP_CODE_FILE || end->code == JP_CODE_PROGRAM) &&
 		(end->nr_frames == end->samples || end->skips || has_debug_frame(view, end)));
 }
@@ -231,6 +231,17 @@ static void describe_no_cfi(struct jp_explain_view *view, const struct jp_end *e
 	const struct present_file file = find_file(view, end);
 	const bool image = file.found && !file.tables.elf;
 
+	if (jp_is_return_probe(end->addr)) {
+		jp_blame_evidence(blame,
+				  "a return probe of the function there replaced its return "
+				  "address on the stack: cat /sys/kernel/tracing/uprobe_events");
+		jp_blame_evidence(blame, "see where stacks end: perf script -i %s --pid %u",
+				  view->path, end->image->pid);
+		jp_blame_remedy(blame, "record without return probes (perf probe -d, bpftrace "
+				       "without uretprobe); or by frame pointers (perf record -g) "
+				       "from Linux 6.11 on");
+		return;
+	}
 	if (end->remapped)
 		jp_blame_evidence(blame,
 				  "the text of %s is in anonymous memory that took its place: no "

@@ -640,6 +640,23 @@ class Dumps(Recording):
         self.add_dumps(self.map_library(path)["odd"], self.ASKED, bp=self.STACK - 0x1000)
         self.assertIn("another stack", self.expect_cause("dump-too-small", 1)["remedy"])
 
+    def test_return_probe(self) -> None:
+        path = self.place("libprobed.so")
+        process.compile_c("long probed(long n) { return n + 1; }", path, "-shared", "-nostdlib",
+                          "-fPIC", "-fomit-frame-pointer")
+        self.add_dumps(self.map_library(path)["probed"], self.ASKED, {0: 0x7fffffffe000})
+        self.assertIn("without return probes", self.expect_cause("no-cfi-for-jit", 1)["remedy"])
+
+    def test_largest_dump(self) -> None:
+        """The kernel cuts a dump of 65528 bytes, since a record has no room for more."""
+        path = self.place("libdeep.so")
+        process.run_or_raise(["gcc", "-shared", "-nostdlib", "-o", path, self.write(
+            ".globl deep\ndeep: .cfi_startproc\n.cfi_def_cfa 7, 70000\n ret\n .cfi_endproc\n",
+            "deep.s")])
+        self.ASKED = 65280
+        self.add_dumps(self.map_library(path)["deep"], self.ASKED)
+        self.assertNotIn("dwarf", self.expect_cause("dump-too-small", 1)["remedy"])
+
     def test_stack_of_the_caller(self) -> None:
         """C code runs on another stack than the Go code that calls it."""
         part, path = self.place("go.o"), self.place("libgo.so")
