@@ -297,6 +297,23 @@ static bool blame_truncated(const struct jp_name_case *name_case)
 	return true;
 }
 
+/* Blames a jitdump that was injected, but has no record of the code. */
+static bool blame_lacking(const struct jp_name_case *name_case)
+{
+	struct jp_blame *blame = jp_blame_names(name_case, "damaged-jitdump", NULL);
+
+	describe_loss(name_case, blame);
+	jp_blame_evidence(blame,
+			  "the process has %" PRIu64 " records of injected files, and none is of "
+			  "this code: `perf script -i %s --show-mmap-events | grep jit`",
+			  name_case->process->injected, name_case->view->path);
+	jp_blame_evidence(blame, "there is no perf map either: `ls -l /tmp/perf-%" PRIu32 ".map`",
+			  name_case->loss->pid);
+	jp_blame_remedy(blame, "let the runtime write all code into the jitdump, with the "
+			       "addresses at which it runs");
+	return true;
+}
+
 /* Returns whether perf cannot compare the jitdump's times with the recording's: the recording has
  * another clock, or all loads lie outside of it. */
 static bool is_other_clock(const struct jp_name_case *name_case, const struct dump_facts *facts)
@@ -322,9 +339,13 @@ bool jp_blame_jitdump(const struct jp_name_case *name_case)
 		return false;
 	if (!process->marker && is_truncated_by_exec(name_case))
 		return blame_truncated(name_case);
-	if (!process->marker) /* perf inject removes its record */
-		return process->injected && is_of_other_time(process, name_case->loss->last) &&
-		       blame_clock(name_case, &facts);
+	if (!process->marker && process->injected) /* perf inject removes the marker's record */
+		return is_of_other_time(process, name_case->loss->last)
+			       ? blame_clock(name_case, &facts)
+			       : name_case->loss->fault == JP_NAME_NO_MAP &&
+					 blame_lacking(name_case);
+	if (!process->marker)
+		return false;
 	if (jp_blame_damaged_jitdump(name_case))
 		return true;
 	read_dump(name_case, &facts);

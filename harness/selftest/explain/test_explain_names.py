@@ -298,6 +298,10 @@ class RemovedRecords(Explained):
 
 
 class Jitdumps(Explained):
+    def test_injected_at_other_addresses(self) -> None:
+        self.add_map("/home/jitted-%d-1.so" % PID, FILE)
+        self.assertIn("none is of this code", self.expect_cause("damaged-jitdump")["evidence"][1])
+
     def setUp(self) -> None:
         super().setUp()
         self.add_memory()
