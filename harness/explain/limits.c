@@ -182,8 +182,8 @@ static void describe_dump(struct jp_explain_view *view, const struct jp_end *end
 {
 	if (end->kind == JP_END_ODD) {
 		jp_blame_evidence(
-			blame, "the walk needs memory that is not above the dump, as if a signal "
-			       "handler has a stack of its own (sigaltstack)");
+			blame, "the walk needs memory that is not above the dump, as if a fiber, "
+			       "or a signal handler (sigaltstack), has a stack of its own");
 		jp_blame_evidence(blame, "see where stacks end: perf script -i %s --pid %u",
 				  view->path, end->image->pid);
 		jp_blame_remedy(blame, "%s", another_stack);

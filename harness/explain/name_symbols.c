@@ -117,8 +117,10 @@ static bool blame_missing(const struct jp_name_case *name_case)
 		jp_blame_remedy(blame, "%s", jp_code_memory_remedy);
 	else
 		jp_blame_remedy(blame,
-				"put the file back; and record with --buildid-mmap, which keeps "
-				"build ids of files that are deleted meanwhile");
+				"put the file back, or name the root of its container (explain "
+				"--root DIR, perf report --symfs DIR); and record with "
+				"--buildid-mmap, which keeps build ids of files that are deleted "
+				"meanwhile");
 	return true;
 }
 
