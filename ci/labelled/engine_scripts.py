@@ -104,22 +104,6 @@ cat("ready\\n"); flush(stdout())
 work(1.5)
 """
 
-AWK = """
-function leaf(n,  s, i) { s = 1; for (i = 0; i < n; i++) s = (s * 31 + i) % 65521; return s }
-function middle(n) { return leaf(n) + leaf(n / 2) }
-function work(n) { while (n-- > 0) middle(20000) }
-BEGIN { work(20); print "ready"; fflush(); work(1000) }
-"""
-
-TCL = """
-proc leaf n { set s 1; for {set i 0} {$i < $n} {incr i} { set s [expr {($s * 31 + $i) % 65521}] }
-  return $s }
-proc middle n { expr {[leaf $n] + [leaf [expr {$n / 2}]]} }
-proc work ms { set end [expr {[clock milliseconds] + $ms}]
-  while {[clock milliseconds] < $end} { middle 2000 } }
-work 300; puts ready; flush stdout; work 1500
-"""
-
 CLISP = """
 (defun leaf (n) (let ((s 1)) (dotimes (i n s) (setf s (mod (+ (* s 31) i) 65521)))))
 (defun middle (n) (+ (leaf n) (leaf (floor n 2))))
@@ -348,31 +332,9 @@ STPYV8 = call_from_python("import STPyV8\nengine = STPyV8.JSContext()\nengine.en
                           "engine.eval(SOURCE)")
 QUICKJS = call_from_python("import quickjs\nengine = quickjs.Context()", "engine.eval(SOURCE)")
 
-JAX = """
-import time
-import jax, jax.numpy as jnp
-@jax.jit
-def work(x):
-    for i in range(20):
-        x = x * 0.99 + 1.0 / (x * x + 1.0)
-    return x
-x = jnp.arange(1000000.)
-work(x).block_until_ready()
-print("ready", flush=True)
-end = time.time() + 1.5
-while time.time() < end:
-    work(x).block_until_ready()
-"""
-
 PROLOG = """
 leaf(0, S, S) :- !.
 leaf(N, S, R) :- S1 is (S * 31 + N) mod 65521, N1 is N - 1, leaf(N1, S1, R).
 work(End) :- get_time(T), ( T >= End -> true ; leaf(20000, 1, _), work(End) ).
 main :- write(ready), nl, flush_output, get_time(T), End is T + 1.5, work(End).
-"""
-
-BASH = """
-leaf() { local s=1 i; for ((i = 0; i < $1; i++)); do ((s = (s * 31 + i) % 65521)); done; }
-echo ready
-while ((SECONDS < 2)); do leaf 1000; done
 """

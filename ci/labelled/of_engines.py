@@ -133,10 +133,6 @@ add("gforth-6.1", "stacks:%s names:interpreter" % LIB,
 add("r-dwarf-6.12", INTERPRETED, run_script(
     "/usr/lib/R/bin/exec/R", "r-base-core", sources.R, "hot.R", "--no-echo", "--no-restore",
     "--vanilla", "-f"), record=DUMPS)
-add("gawk-dwarf-7.3", INTERPRETED, run_script("gawk", "gawk", sources.AWK, "hot.awk", "-f"),
-    record=DUMPS)
-add("tcl-dwarf-6.1", INTERPRETED, run_script("tclsh8.6", "tcl8.6", sources.TCL, "hot.tcl"),
-    record=DUMPS)
 CLISP = "/usr/lib/clisp-2.49.93+/base/"
 add("clisp-dwarf-6.1", "stacks:dump-too-small " + INTERPRETED, run_script(
     CLISP + "lisp.run", "clisp", sources.CLISP, "hot.lisp", "-M", CLISP + "lispinit.mem"),

@@ -5,11 +5,10 @@ program's start."""
 
 from ci.base import process
 from ci.labelled import rare_scripts as sources
-from ci.labelled import scripts
 from ci.labelled.bench import Bench, find_program, WITH_FP
 from ci.labelled.of_engines import (
     add_node, EMITTED, EMITTED_DUMPS, HIDDEN, LIB_ALONE, NO_FP, run_go)
-from ci.labelled.of_runtimes import add, DUMPS, NATIVE, run_python
+from ci.labelled.of_runtimes import add, DUMPS, NATIVE
 from ci.labelled.recipe import Prepare
 
 
@@ -33,12 +32,7 @@ add("onednn-not-injected-dwarf-6.12", "stacks:no-cfi-for-jit names:jitdump-not-i
 SONIC = run_go("sonic", source=sources.SONIC, module="github.com/bytedance/sonic@v1.15.5")
 add("sonic-6.1", "stacks:- names:no-name-source", SONIC)
 add("sonic-dwarf-7.3", EMITTED_DUMPS, SONIC, record=DUMPS)
-PYSTON = run_python("3.10.13", source=sources.PYSTON + scripts.PYTHON, package="pyston_lite")
-add("python-pyston-6.1", HIDDEN, PYSTON)
-add("python-pyston-dwarf-7.3", EMITTED_DUMPS, PYSTON, record=DUMPS)
 add_node("24-short-map-6.1", "healthy", *NATIVE, source=sources.SHORT_JAVASCRIPT)
-add("mit-scheme-6.12", EMITTED, lambda bench: ["sh", "-c", "%s --quiet < %s; true" % (
-    find_program("mit-scheme"), bench.write("hot.scm", sources.MIT_SCHEME))])
 
 
 def compile_haskell(bench: Bench) -> list[str]:

@@ -12,7 +12,7 @@ import time
 from ci.base import process
 from ci.labelled import engine_scripts as sources
 from ci.labelled import programs, scripts
-from ci.labelled.bench import Bench, find_descendant, WITH_FP
+from ci.labelled.bench import Bench, find_descendant, find_program, WITH_FP
 from ci.labelled.of_engines import (
     AT_EXIT, EMITTED, EMITTED_DUMPS, HIDDEN, INTERPRETED, LIB_ALONE, NO_FP)
 from ci.labelled.of_runtimes import (
@@ -31,11 +31,12 @@ add("main-calls-injected-6.1", LEAF + "jitdump-wrong-clock", run_wrong("-DCLOCK=
 add("main-calls-late-6.12", LEAF + "jitdump-wrong-clock",
     lambda bench: [*run_wrong()(bench), "late"], inject="6.12")
 add("map-decimal-6.12", LEAF + "map-stale", run_wrong("-DDECIMAL"))
+add("main-calls-elsewhere-7.3", LEAF + "damaged-jitdump", run_wrong("-DOFFSET=0x100000"),
+    inject="7.3")
 
 for ENGINE, SOURCE, PACKAGE, LABEL in (
         ("monkey", sources.MONKEY, "pythonmonkey", HIDDEN),
-        ("stpyv8", sources.STPYV8, "stpyv8", "stacks:%s names:no-name-source" % LIB),
-        ("jax", sources.JAX, "jax", HIDDEN)):
+        ("stpyv8", sources.STPYV8, "stpyv8", "stacks:%s names:no-name-source" % LIB)):
     EMBEDDED = run_python("3.11.7", source=SOURCE, package=PACKAGE)
     add("python-%s-6.1" % ENGINE, LABEL, EMBEDDED)
     add("python-%s-dwarf-6.12" % ENGINE, EMITTED_DUMPS, EMBEDDED, record=DUMPS)
@@ -47,8 +48,6 @@ add("ruby-yjit-dwarf-7.3", EMITTED_DUMPS, YJIT, record=DUMPS)
 add("tarantool-6.12", EMITTED, run_script("tarantool", "tarantool", scripts.LUA, "hot.lua"))
 add("tarantool-dwarf-6.1", EMITTED_DUMPS, run_script(
     "tarantool", "tarantool", scripts.LUA, "hot.lua", ms=6000), record=DUMPS, attach=True)
-add("bash-dwarf-6.1", INTERPRETED, run_script("bash", "bash", sources.BASH, "hot.sh"),
-    record=DUMPS)
 add("swipl-dwarf-7.3", INTERPRETED, run_script(
     "swipl", "swi-prolog-nox", sources.PROLOG, "hot.pl", "-g", "main", "-t", "halt"), record=DUMPS)
 
@@ -75,6 +74,13 @@ add("qml-map-7.3", "stacks:%s names:map-not-read-for-memfd" % NO_FP,
     run_qml("QV4_PROFILE_WRITE_PERF_MAP=1"))
 add("qml-dwarf-7.3", EMITTED_DUMPS, run_qml(), record=DUMPS)
 
+# Its stacks have a hole of memory that was never touched (package openjdk-17-jre-zero).
+add("java-17-zero-dwarf-7.3", "stacks:empty-dump names:interpreter",
+    lambda bench: [*prepare_java(bench, "17", scripts.JAVA), "-zero", "Hot", "1500"], record=DUMPS)
+# PRoot's loader maps the program, and sets the name of the process.
+add("healthy-proot-6.1", "healthy", lambda bench: [find_program("proot"), bench.build_chain(
+    "chain", "-static", "-fno-omit-frame-pointer"), "1500"])
+
 NODE = run_node(*DUMP, release="24")
 
 
@@ -93,6 +99,17 @@ def probe_entry(bench: Bench) -> None:
     chain = bench.build_chain("chain", "-fno-omit-frame-pointer", "-no-pie")
     bench.launch("6.1", ("-e", "mem:%#x:x" % process.read_symbols(chain)["middle"], "-c", "1",
                          "-g"), [chain, "800"])
+
+
+@register("return-probe-dwarf-6.1", "stacks:no-cfi-for-jit names:-")
+def probe_return(bench: Bench) -> None:
+    chain, probe = bench.build_chain(), [bench.perf("6.1"), "probe", "-q"]
+    bench.extra.append(chain)
+    bench.must([*probe, "-x", chain, "outer%return"])
+    try:
+        bench.launch("6.1", ("-e", "cpu-clock", "-e", "probe_chain:*", *DUMPS), [chain, "1200"])
+    finally:
+        bench.must([*probe, "-d", "probe_chain:*"])
 
 
 def run_in_time_namespace(bench: Bench) -> list[str]:

@@ -522,8 +522,9 @@ int main(int argc, char **argv)
 """
 
 # Runs code without a frame from main(). Publishes it as a runtime does that gets it wrong: in a map
-# with decimal numbers (-DDECIMAL), or in a jitdump whose marker is no code (-DMARKER=PROT_READ) or
-# whose times are of another clock (-DCLOCK=...). With a second argument, writes the record at last.
+# with decimal numbers (-DDECIMAL), or in a jitdump whose marker is no code (-DMARKER=PROT_READ),
+# whose times are of another clock (-DCLOCK=...) or whose addresses are off (-DOFFSET=...). With a
+# second argument, writes the record at last.
 WRONG = ENDS + """
 #include <fcntl.h>
 #include <stdint.h>
@@ -534,6 +535,9 @@ WRONG = ENDS + """
 #endif
 #ifndef CLOCK
 #define CLOCK CLOCK_MONOTONIC
+#endif
+#ifndef OFFSET
+#define OFFSET 0
 #endif
 
 static const unsigned char loop[] = {0xb9, 0x40, 0x42, 0x0f, 0x00, 0xff, 0xc9, 0x75, 0xfc, 0xc3};
@@ -568,7 +572,7 @@ static int open_dump(void)
 	return dump;
 }
 
-static void publish(int dump, void *memory)
+static void publish(int dump, char *memory)
 {
 	struct {
 		uint32_t id, size;
@@ -602,7 +606,7 @@ int main(int argc, char **argv)
 	dump = open_dump();
 #endif
 	if (!late)
-		publish(dump, memory);
+		publish(dump, memory + OFFSET);
 	begin(argc, argv);
 	while (go_on())
 		((void (*)(void))memory)();

@@ -40,29 +40,12 @@ func main() {
 }
 """
 
-PYSTON = """
-import pyston_lite
-pyston_lite.enable()
-"""
-
 # Runs for as short a time as its start takes, which is mostly in the C library.
 SHORT_JAVASCRIPT = """
 function leaf(n) { let s = 1; for (let i = 0; i < n; i++) s = (s * 31 + i) % 65521; return s; }
 require('fs').writeSync(1, 'ready\\n');
 const end = Date.now() + 80;
 while (Date.now() < end) leaf(3000);
-"""
-
-MIT_SCHEME = """
-(define code '(define (leaf n s)
-  (if (fix:= n 0) s (leaf (fix:- n 1) (fix:remainder (fix:+ (fix:* s 31) n) 65521)))))
-(call-with-output-file "leaf.scm"
-  (lambda (port) (write '(declare (usual-integrations)) port) (write code port)))
-(cf "leaf")
-(load "leaf")
-(begin (newline) (display "ready") (newline))
-(let ((end (+ (real-time) 2000)))
-  (let loop () (if (< (real-time) end) (begin (leaf 1000000 1) (loop)))))
 """
 
 HASKELL = """
