@@ -157,21 +157,24 @@ static bool lacks_frame_pointers(const struct jp_culprit *culprit)
 /* Returns whether a healthy program has as many broken chains in the code of @culprit. On most
  * systems libc has no frame pointers, and every program calls it, mostly at its start, in less than
  * a twentieth of its samples. A JIT's program has started when it first runs emitted code: a short
- * recording shows little else than the start. */
+ * recording shows little else than the start. Until 2.34, glibc put __libc_csu_init(), which calls
+ * constructors and keeps no frame pointer, into each program. */
 static bool is_usual_share(const struct jp_culprit *culprit, uint64_t samples)
 {
-	enum { SOME = 20, FEW = 5 };
+	enum { PROGRAM = 50, SOME = 20, FEW = 5 };
 	const struct jp_image *image = culprit->image;
+	const bool starts = culprit->code == JP_CODE_PROGRAM && image->in_jit &&
+			    image->starting * FEW < image->samples;
 	uint64_t all = image->samples, part;
 
-	if (culprit->code == JP_CODE_LIBC && image->in_jit) {
+	if (starts || (culprit->code == JP_CODE_LIBC && image->in_jit)) {
 		samples -= jp_min(samples, culprit->starting);
 		all -= image->starting;
 	}
 	/* Few samples prove little: accept a larger share as usual. */
-	part = samples < FEW ? SOME / 2 : SOME;
+	part = starts ? PROGRAM : samples < FEW ? SOME / 2 : SOME;
 	return culprit->code == JP_CODE_SYSTEM || culprit->code == JP_CODE_LOADER ||
-	       (culprit->code == JP_CODE_LIBC && samples * part < all);
+	       ((starts || culprit->code == JP_CODE_LIBC) && samples * part < all);
 }
 
 /* Returns whether emitted code lacks callers more often than prologues and epilogues explain. Code

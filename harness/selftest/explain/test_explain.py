@@ -215,6 +215,16 @@ class Walks(Recording):
         self.add_samples(LIBC + 8, count=8)
         self.expect_cause("library-no-frame-pointer", 18 / 88)
 
+    def test_constructors_of_a_jit(self) -> None:
+        """Chains of constructors end in __libc_csu_init(), which is in the program."""
+        self.add_samples(MAIN + 8, count=10)
+        self.add_whole_stacks(40)
+        self.expect_cause("library-no-frame-pointer", 0.2)
+        self.add_whole_stacks(40)
+        self.assertEqual(self.find_causes(), {})
+        self.add_samples(MAIN + 8, count=3)
+        self.expect_cause("library-no-frame-pointer", 13 / 93)
+
     def test_interpreter_in_memory(self) -> None:
         self.add_map(LIBRARY, "/usr/bin/python3.11", 9)
         self.add_map(LIBRARY + 0x4000, "//anon", 10, size=0x4000)
