@@ -134,30 +134,33 @@ static struct jp_elf_tables read_tables(const struct jp_name_case *name_case)
 	return tables;
 }
 
-static bool blame_windows_image(const struct jp_name_case *name_case)
+/* Blames a file with code that is no ELF file. */
+static bool blame_other_format(const struct jp_name_case *name_case)
 {
 	const struct jp_name_loss *loss = name_case->loss;
+	const struct jp_elf_tables tables = read_tables(name_case);
 	struct jp_blame *blame;
 
-	if (!read_tables(name_case).windows)
+	if (!tables.windows && !tables.archive)
 		return false;
 	blame = jp_blame_names(name_case, "stripped-symbols", loss->name);
 	jp_blame_evidence(blame,
 			  "%" PRIu64 " samples have frames in such files: "
 			  "`perf report -i %s --sort dso`",
 			  loss->samples, name_case->view->path);
-	jp_blame_evidence(blame,
-			  "it is a Windows image, and perf reads symbols only of ELF files: "
-			  "`head -c 2 '%s'` prints MZ",
-			  loss->name);
+	jp_blame_evidence(blame, "it is %s, and perf reads symbols only of ELF files: `file '%s'`",
+			  tables.windows ? "a Windows image" : "an archive", loss->name);
 	jp_blame_evidence(blame,
 			  "perf does not read the perf map for mapped files: "
 			  "`ls -l /tmp/perf-%" PRIu32 ".map`",
 			  loss->pid);
-	jp_blame_remedy(blame,
-			".NET compiles such code at run time with DOTNET_ReadyToRun=0, and names "
-			"it with %s",
-			jp_name_option(name_case, (char[JP_OPTION_TEXT]){0}));
+	jp_blame_remedy(blame, "%s",
+			tables.windows
+				? ".NET: DOTNET_ReadyToRun=0 compiles such code at run time, "
+				  "and DOTNET_PerfMapEnabled=3 names it; Wine: a profiler for "
+				  "Windows"
+				: "simpleperf, which reads the libraries in an APK; or "
+				  "extract them (android:extractNativeLibs=true)");
 	return true;
 }
 
@@ -233,7 +236,7 @@ bool jp_blame_symbols(const struct jp_name_case *name_case)
 	case JP_NAME_NOT_THERE:
 		return blame_not_there(name_case);
 	case JP_NAME_NO_ELF:
-		return blame_windows_image(name_case);
+		return blame_other_format(name_case);
 	default:
 		return false;
 	}

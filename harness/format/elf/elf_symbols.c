@@ -49,12 +49,14 @@ struct jp_elf_tables jp_elf_tables(const struct jp_elf_input *file)
 {
 	JP_ELF_CLOSED_AT_END struct jp_elf_source source;
 	struct jp_elf_tables tables = {0};
-	char magic[2];
+	char magic[2] = {0};
 	GElf_Shdr head;
 
 	if (jp_elf_source_open(&source, file->fd, file->image, file->size, NULL)) {
-		tables.windows = file->fd >= 0 && pread(file->fd, magic, sizeof(magic), 0) > 1 &&
-				 memcmp(magic, "MZ", sizeof(magic)) == 0;
+		if (file->fd >= 0 && pread(file->fd, magic, sizeof(magic), 0) < 2)
+			return tables;
+		tables.windows = memcmp(magic, "MZ", sizeof(magic)) == 0;
+		tables.archive = memcmp(magic, "PK", sizeof(magic)) == 0;
 		return tables;
 	}
 	tables.elf = true;

@@ -24,6 +24,7 @@ struct jp_elf_tables {
 	bool packed;      /* .gnu_debugdata: a compressed ELF file with a .symtab */
 	bool cut_short;   /* the file ends before its section headers */
 	bool windows;     /* no ELF file, but an image for Windows */
+	bool archive;     /* no ELF file, but a ZIP archive, such as an APK */
 };
 struct jp_elf_tables jp_elf_tables(const struct jp_elf_input *file);
 

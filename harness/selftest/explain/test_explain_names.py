@@ -145,6 +145,8 @@ class PerfMaps(Explained):
         self.write_below_root("/lib/made.dll", "MZ")
         found = self.expect_cause("stripped-symbols", file="/lib/made.dll")
         self.assertIn("ReadyToRun=0", found["remedy"])
+        self.write_below_root("/lib/made.dll", "PK")
+        self.assertIn("APK", self.expect_cause("stripped-symbols", file="/lib/made.dll")["remedy"])
         self.write_below_root("/lib/made.dll", "code")
         self.assertIn("no line", self.expect_cause("no-name-source")["evidence"][1])
 
