@@ -79,7 +79,7 @@ class Hunt:
             self.cover.add_unjudged(trial.crossing)
         elif not self.cover.is_explained(trial.crossing):
             self.learn(trial)
-        if trial.outcome == "ERROR" and PERF not in trial.crossing:
+        if trial.lacks_evidence or trial.outcome == "ERROR" and PERF not in trial.crossing:
             self.progress.note_unjudged(one.cause for one in trial.signatures)
             return
         self.progress.note_unjudged("%s varies between runs, and is not compared with its twin" %

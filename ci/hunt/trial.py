@@ -23,6 +23,8 @@ BY_CHANCE = frozenset({"stale", "later", "overlapped"})
 NUMBER = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|\d+(?:\.\d+)?")
 # A tool exited with 0 and wrote a file that nobody reads: cases allow it as tool-crash.
 UNREADABLE = "inject ended with N and wrote a file whose records do not follow each other"
+# An ERROR with one of these reasons is no sign of a defect of a tool.
+LACKS_EVIDENCE = ("too little evidence", "nothing was checked")
 UNIT = re.compile(r"^([\w.]+): N(?: of N)? with cause ([^,;]+)"
                   r"(?:, which nothing allows|; allowed .*)$")
 
@@ -60,6 +62,10 @@ class Trial:
     @property
     def is_judged(self) -> bool:
         return self.outcome in ("PASS", "FAIL", "CRASH")
+
+    @property
+    def lacks_evidence(self) -> bool:
+        return self.outcome == "ERROR" and any(text in self.why for text in LACKS_EVIDENCE)
 
     @property
     def is_refused(self) -> bool:

@@ -230,6 +230,18 @@ class Learning(unittest.TestCase):
                 self.assertLess(runner.refused, 9)
 
 
+    def test_lack_of_evidence(self) -> None:
+        """Hunt reduces no ERROR whose reason is a lack of samples."""
+        for why, found in (("too little evidence: judged.dump is 9", 0), ("perf inject ended", 1)):
+            with tempfile.TemporaryDirectory() as folder:
+                hunt = Hunt(argparse.Namespace(minutes=0, crossings=0, seed=1, jobs=1,
+                                               folder=folder),
+                            Space(LISTED, Request(("6.1", "6.12"))), Refusing({"no": "such"}))
+                with contextlib.redirect_stdout(io.StringIO()):
+                    hunt.handle(Trial({**line.PLAIN, PERF: "6.1"}, "ERROR", why,
+                                      frozenset({Signature("ERROR", why)})))
+                self.assertEqual(len(hunt.clusters.found), found)
+
     def test_needed_runs(self) -> None:
         """A reduction runs only the readers and twins that can show its signature."""
         for metric, cause, ran in (("names.unnamed", "no-map", ["none"]),
