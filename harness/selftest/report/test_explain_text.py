@@ -24,7 +24,7 @@ class Explanation(unittest.TestCase):
                 self.explain("-v", columns=columns)
 
     def test_remedy_has_its_own_line(self) -> None:
-        self.assertRegex(self.explain(), r"(?m)^         remedy:\n  put the file back; ")
+        self.assertRegex(self.explain(), r"(?m)^         remedy:\n  put the file back, ")
 
     def test_short_and_verbose(self) -> None:
         short, verbose = self.explain(), self.explain("-v")
