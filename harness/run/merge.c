@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/base/clock.h"
@@ -79,6 +80,7 @@ int jp_merge(const struct jp_case *cas, const char *dir, struct jp_error *err)
 {
 	char input[4096], output[4096], folder[4096], text[4096];
 	struct jp_inject_options options = {.input = input, .output = output, .folder = folder};
+	struct stat status;
 	FILE *words;
 	int ret;
 
@@ -97,6 +99,11 @@ int jp_merge(const struct jp_case *cas, const char *dir, struct jp_error *err)
 		      ?: jp_path_build(text, sizeof(text), err, "%s/inject.txt", dir);
 	if (ret)
 		return ret;
+	if (!lstat(input, &status) && S_ISDIR(status.st_mode))
+		return jp_fail(err, EOPNOTSUPP,
+			       "inject=%s merges one file, and the profiler wrote a folder "
+			       "(perf record --threads or --switch-output)",
+			       cas->inject);
 	words = jp_file_create(text, false, err);
 	if (!words)
 		return -EIO;

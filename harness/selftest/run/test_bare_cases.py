@@ -37,6 +37,7 @@ case image.exec check : fork_exec --how=exec --tasks=2
 case image.stripped check : pid_reuse : : publish=jitdump inject=strip
 case image.inside check : namespaces --depth=2 : : publish=both inject=cut
 case image.attach check : anon_exec : attach --freq=1999 : at=before-threads:exec publish=none
+case folder check : anon_exec : launch-by perf --threads --freq=1999 : publish=jitdump inject=cut
 case image.forked check : prefork : attach --freq=1999 : at=before-enable:fork publish=none
 
 defaults : : gated --gate=backfill --freq=1999 : samples=100 inject=cut
@@ -52,4 +53,6 @@ class Bare(Folder):
             self.skipTest("no events here")
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertRegex(done.stdout,
-                         "PASS:(22|21|20|19) FAIL:0 SKIP:[0-3] ERROR:0")
+                         "PASS:(22|21|20|19) FAIL:0 SKIP:[1-4] ERROR:0")
+        self.assertRegex(done.stdout,
+                         "folder # SKIP (inject=cut merges one file|profiler perf)")
