@@ -97,6 +97,22 @@ def show_missing(context: Context, perf: Perf) -> tuple[bool, str]:
             whole, left, done.returncode)
 
 
+@perf_finding("perf.inject-long-header")
+def show_long_header(context: Context, perf: Perf) -> tuple[bool, str]:
+    """Makes the header of a jitdump longer, as its field total_size allows."""
+    folder, pids = record_workloads(context, perf, "jitdump --publish-dir=.")
+    whole = injecting.run_inject(perf, folder)[0]
+    path = os.path.join(folder, "jit-%d.dump" % pids[0])
+    data = files.read_bytes(path)
+    header, = struct.unpack_from("<I", data, 8)
+    files.write_bytes(path, data[:8] + struct.pack("<I", header + 8) + data[12:header] + bytes(8) +
+                      data[header:])
+    left, done = injecting.run_inject(perf, folder)
+    return whole > 0 and left == 0 and done.returncode == 0, \
+        "%d functions; %d, exit %d, behind a header of %d bytes" % (whole, left, done.returncode,
+                                                                    header + 8)
+
+
 @perf_finding("perf.inject-close")
 def show_close(context: Context, perf: Perf) -> tuple[bool, str]:
     folder, pids = record_workloads(context, perf, "jitdump --publish-dir=.")

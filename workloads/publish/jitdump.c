@@ -451,6 +451,11 @@ static const struct jp_excuse costs[] = {
 	 "names.wrong", "code without a load has the name of older code at its address"},
 	{"jitdump:unstripped", "publish=*:[cs][ui][tl]* inject=strip", "load.unnamed names.unnamed",
 	 "no-mapping", NULL, "a dropped record also covered code that is not published"},
+	{"jitdump:long-header", "publish=*:long-header inject=perf*",
+	 "load.unnamed names.unnamed order.hidden injected.absent inject.worse",
+	 "not-published not-injected no-map no-mapping hidden coalesced reprotected remapped "
+	 "no-record was-right",
+	 NULL, "perf reads nothing behind a longer header (perf.inject-long-header)"},
 	{"jitdump:marker-late", "publish=*:marker-late inject=*", "load.unnamed names.unnamed",
 	 "not-injected", NULL, "a process with less than 16 functions maps no marker"},
 	{"jitdump:marker-unmapped", "publish=*:marker-unmapped !launch",
