@@ -84,7 +84,10 @@ static bool lacks_first_address(const struct jp_shown_difference *difference)
 /* Record type 80 is a feature of a pipe's header. */
 static bool stops_at_feature(const struct jp_shown_difference *difference)
 {
-	return difference->failed && strstr(difference->failed, "failed to process type: 80");
+	const char *failed = difference->failed;
+
+	return failed && (strstr(failed, "failed to process type: 80") ||
+			  strstr(failed, "HEADER_CPU_DOMAIN_INFO: section too small (0)"));
 }
 
 static bool stops_at_build_id(const struct jp_shown_difference *difference)
@@ -121,7 +124,7 @@ static const struct known_defect {
 	{"perf.unwind-beyond", "perf", {5, 10}, {6, 12}, is_behind_the_dump},
 	{"perf.inject-threads", "perf", {6, 1}, {7, 3}, is_unread_folder},
 	{"perf.first-event", "perf", {5, 10}, {5, 10}, lacks_first_address},
-	{"perf.pipe-last-feature", "perf", {6, 1}, {6, 12}, stops_at_feature},
+	{"perf.pipe-last-feature", "perf", {6, 1}, {7, 3}, stops_at_feature},
 	{"perf.build-id-size", "perf", {7, 2}, {7, 3}, stops_at_build_id},
 	{"hotspot.inject-names", "hotspot", {4, 12}, {4, 12}, lacks_name_of_injected_file},
 	{"hotspot.attach-fork", "hotspot", {4, 12}, {4, 12}, is_cut_after_attach},
