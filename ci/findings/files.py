@@ -97,32 +97,30 @@ def show_missing(context: Context, perf: Perf) -> tuple[bool, str]:
             whole, left, done.returncode)
 
 
-@perf_finding("perf.inject-long-header")
-def show_long_header(context: Context, perf: Perf) -> tuple[bool, str]:
-    """Makes the header of a jitdump longer, as its field total_size allows."""
+def inject_changed(context: Context, perf: Perf, change: Callable[[bytes, int], bytes]
+                   ) -> tuple[bool, str]:
+    """Injects a jitdump, and again after a change of its bytes, given the size of its header.
+    Returns whether only the second inject finds no function, with status 0; and figures."""
     folder, pids = record_workloads(context, perf, "jitdump --publish-dir=.")
     whole = injecting.run_inject(perf, folder)[0]
     path = os.path.join(folder, "jit-%d.dump" % pids[0])
     data = files.read_bytes(path)
-    header, = struct.unpack_from("<I", data, 8)
-    files.write_bytes(path, data[:8] + struct.pack("<I", header + 8) + data[12:header] + bytes(8) +
-                      data[header:])
+    files.write_bytes(path, change(data, *struct.unpack_from("<I", data, 8)))
     left, done = injecting.run_inject(perf, folder)
     return whole > 0 and left == 0 and done.returncode == 0, \
-        "%d functions; %d, exit %d, behind a header of %d bytes" % (whole, left, done.returncode,
-                                                                    header + 8)
+        "%d functions; %d, exit %d, after the change" % (whole, left, done.returncode)
+
+
+@perf_finding("perf.inject-long-header")
+def show_long_header(context: Context, perf: Perf) -> tuple[bool, str]:
+    """Makes the header of a jitdump longer, as its field total_size allows."""
+    return inject_changed(context, perf, lambda data, header: b"".join((
+        data[:8], struct.pack("<I", header + 8), data[12:header], bytes(8), data[header:])))
 
 
 @perf_finding("perf.inject-close")
 def show_close(context: Context, perf: Perf) -> tuple[bool, str]:
-    folder, pids = record_workloads(context, perf, "jitdump --publish-dir=.")
-    whole = injecting.run_inject(perf, folder)[0]
-    path = os.path.join(folder, "jit-%d.dump" % pids[0])
-    data = files.read_bytes(path)
-    header, = struct.unpack_from("<I", data, 8)
-    record = struct.pack("<IIQ", 3, 16, struct.unpack_from("<Q", data, header + 8)[0])
-    files.write_bytes(path, data[:header] + record + data[header:])
-    left, done = injecting.run_inject(perf, folder)
-    return whole > 0 and left == 0 and done.returncode == 0, \
-        "%d functions; %d, exit %d, after a CLOSE record before them" % (whole, left,
-                                                                      done.returncode)
+    """Inserts a CLOSE record before the functions."""
+    return inject_changed(context, perf, lambda data, header: b"".join((
+        data[:header], struct.pack("<IIQ", 3, 16, *struct.unpack_from("<Q", data, header + 8)),
+        data[header:])))
