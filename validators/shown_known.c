@@ -90,6 +90,12 @@ static bool stops_at_feature(const struct jp_shown_difference *difference)
 			  strstr(failed, "HEADER_CPU_DOMAIN_INFO: section too small (0)"));
 }
 
+/* Record type 82 is PERF_RECORD_FINISHED_INIT, since 5.17. */
+static bool stops_at_finished_init(const struct jp_shown_difference *difference)
+{
+	return difference->failed && strstr(difference->failed, "failed to process type: 82");
+}
+
 static bool stops_at_build_id(const struct jp_shown_difference *difference)
 {
 	const char *failed = difference->failed;
@@ -125,6 +131,7 @@ static const struct known_defect {
 	{"perf.inject-threads", "perf", {6, 1}, {7, 3}, is_unread_folder},
 	{"perf.first-event", "perf", {5, 10}, {5, 10}, lacks_first_address},
 	{"perf.pipe-last-feature", "perf", {6, 1}, {7, 3}, stops_at_feature},
+	{"perf.pipe-finished-init", "perf", {5, 10}, {5, 10}, stops_at_finished_init},
 	{"perf.build-id-size", "perf", {7, 2}, {7, 3}, stops_at_build_id},
 	{"hotspot.inject-names", "hotspot", {4, 12}, {4, 12}, lacks_name_of_injected_file},
 	{"hotspot.attach-fork", "hotspot", {4, 12}, {4, 12}, is_cut_after_attach},

@@ -143,17 +143,26 @@ def show_report_status(context: Context) -> Iterator[Shown]:
             "exit status %d, %d of %d samples in perf report" % (done.returncode, listed, samples)
 
 
-@finding("perf.pipe-last-feature")
-def show_last_feature(context: Context) -> Iterator[Shown]:
-    """Reads a pipe of the oldest perf by all perfs."""
-    path, perfs = context.path("earlier.data"), context.list_perfs()
-    record_pipe(perfs[0], context, path)
-    for perf in perfs:
+def read_pipe(context: Context, writer: Perf) -> Iterator[Shown]:
+    """Reads a pipe of @writer by all perfs."""
+    path = context.path("pipe.data")
+    record_pipe(writer, context, path)
+    for perf in context.list_perfs():
         done = perf.run("script", "-F", "time", "-i", path)
         yield perf.version, done.returncode != 0, \
             "script of a pipe of %s ends with %d and %d samples, message: %s" % (
-                perfs[0].version, done.returncode, done.stdout.count("\n"),
+                writer.version, done.returncode, done.stdout.count("\n"),
                 (done.stderr.strip() or "nothing").splitlines()[0])
+
+
+@finding("perf.pipe-last-feature")
+def show_last_feature(context: Context) -> Iterator[Shown]:
+    yield from read_pipe(context, context.list_perfs()[0])
+
+
+@finding("perf.pipe-finished-init")
+def show_finished_init(context: Context) -> Iterator[Shown]:
+    yield from read_pipe(context, context.list_perfs()[-1])
 
 
 @perf_finding("perf.script-thread-gone")

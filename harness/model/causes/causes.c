@@ -185,6 +185,8 @@ static const struct jp_cause_word words[] = {
 	{"perf.first-event", NULL, "perf asks an event without samples for its address", NULL},
 	{"perf.pipe-last-feature", NULL,
 	 "perf takes the end of the features in an older perf's pipe for a feature", NULL},
+	{"perf.pipe-finished-init", NULL, "perf 5.10 stops at a record that later perfs write",
+	 NULL},
 	{"perf.build-id-size", NULL, "perf refuses the build ids that an older perf inject wrote",
 	 NULL},
 	{"hotspot.inject-names", NULL, "hotspot places the code of an injected file too low", NULL},

@@ -159,6 +159,8 @@ TEST(unread_files)
 		{"perf 6.12.118", "0x1084 [0x10]: failed to process type: 80",
 		 "perf.pipe-last-feature"},
 		{"perf 5.10.262", "0x1084 [0x10]: failed to process type: 80", "unreadable"},
+		{"perf 5.10.262", "0x1084 [0x8]: failed to process type: 82",
+		 "perf.pipe-finished-init"},
 		{"perf 7.2.13", "Invalid HEADER_CPU_DOMAIN_INFO: section too small (0) for 2 CPUs",
 		 "perf.pipe-last-feature"},
 		{"perf 7.2.13",
