@@ -13,7 +13,7 @@ from ci.hunt.trial import Signature, Trial
 
 # Runs crossings, some at the same time; yields the results in their order.
 Run = Callable[[Sequence[Crossing]], Iterator[Trial]]
-# So, to see which of them show a signature.
+# Runs crossings likewise, to find those that show a signature.
 Search = Callable[[Sequence[Crossing], Signature], Iterator[Trial]]
 
 

@@ -76,8 +76,7 @@ class Cover:
     def find_suspect(self, crossing: Crossing, reason: str) -> Crossing:
         """Returns the item or pair of @crossing that is the likeliest cause of @reason, for which
         it could not run: no crossing with it ran, most crossings refused for @reason have it, and
-        @reason resembles it.
-        Returns {} if there is none."""
+        @reason resembles its words. Returns {} if there is none."""
         self.refused.setdefault(reason, []).append(frozenset(crossing.items()))
         every = list(itertools.chain.from_iterable(self.refused.values()))
         likeliest = max(list_combinations(crossing) - self.ran, default=None, key=lambda one: (
