@@ -87,15 +87,15 @@ class Readers(Folder):
         if not self.perf or process.run([self.perf, "--version"]).returncode:
             self.skipTest("perf is not installed")
 
-    def plant(self, number: int, fault: str) -> None:
-        """Plants a reader of version 99.@number."""
-        version = "99.%d" % number
+    def plant(self, version: str, fault: str) -> None:
+        """Plants a reader of the @version."""
         self.write(WRAPPER % (self.perf, version, fault), "perfs", version, "perf", runs=True)
 
-    def run_cases(self, cases: str) -> list[dict[str, Any]]:
-        """Runs the cases with the planted readers. Returns the lines of results.jsonl."""
+    def run_cases(self, version: str, cases: str) -> list[dict[str, Any]]:
+        """Runs the cases with the planted readers of the @version. Returns the lines of
+        results.jsonl."""
         self.write(cases, "expected", "planted")
-        done = process.run([JITPROOF, "run", "--readers=perf-99", "-o", self.place("run"),
+        done = process.run([JITPROOF, "run", "--readers=perf-" + version, "-o", self.place("run"),
                             "--expected", self.place("expected")], timeout=300,
                            env={**os.environ, "JITPROOF_PERFS": self.place("perfs")})
         if "perf_event_open" in done.stdout:
@@ -104,8 +104,8 @@ class Readers(Folder):
 
     def test_wrong_reader_is_found(self) -> None:
         for number, fault in enumerate(("none", "frames", "next", "process", "profile")):
-            self.plant(number, fault)
-        case, = self.run_cases(CASE % (0, "short_lived --count=24") + ALLOWED)
+            self.plant("99.%d" % number, fault)
+        case, = self.run_cases("99", CASE % (0, "short_lived --count=24") + ALLOWED)
         self.assertEqual(case["outcome"], "FAIL", case["why"])
         self.assertEqual({reader["reader"]: reader["answer"] for reader in case["readers"]},
                          {"perf 99.0": "agrees", "perf 99.1": "differs", "perf 99.2": "differs",
@@ -126,9 +126,14 @@ class Readers(Folder):
         self.assertIn(("shown.shares", "more-listed"), found)
 
     def test_honest_reader_passes(self) -> None:
-        self.plant(0, "none")
-        for case in self.run_cases("".join(CASE % one + ALLOWED
-                                           for one in enumerate(WORKLOADS))):
+        """The reader has a version with the defect perf.marker: rarely, a callchain goes on through
+        a value in libc's stack that resembles a marker, and perf shows no frame of it."""
+        self.plant("7.3.99", "none")
+        for case in self.run_cases("7.3.99", "".join(CASE % one + ALLOWED
+                                                     for one in enumerate(WORKLOADS))):
             with self.subTest(case["case"]):
                 self.assertIn("readers", case, case["why"])
-                self.assertEqual(case["readers"][0]["answer"], "agrees", case["exceptions"])
+                shown = [one for one in case["exceptions"] if one["metric"].startswith("shown.")]
+                if {(one["metric"], one["cause"]) for one in shown} != {
+                        ("shown.frames", "perf.marker")}:
+                    self.assertEqual(case["readers"][0]["answer"], "agrees", shown)
