@@ -10,7 +10,7 @@ import sys
 from typing import Any, Sequence
 
 from ci.base import files
-from harness.selftest.support.scratch import JITPROOF, Folder
+from harness.selftest.support.scratch import JITPROOF, Folder, stay_on_one_cpu
 
 # Short loops, so that a burst contains many calls. Threads that run beside a burst need longer
 # ones: else they fill the truth.
@@ -31,6 +31,10 @@ while time.monotonic() < end: call(10000)
 
 class Trace(Folder):
     """Traces a workload until its bursts are done, then ends it."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        stay_on_one_cpu(self)
 
     def workload(self, *arguments: str) -> list[str]:
         return [JITPROOF, "workload", *arguments, "--truth", self.place("truth"),
@@ -58,15 +62,14 @@ class Trace(Folder):
         assert isinstance(found, dict)
         return found
 
-
-class Callers(Trace):
-    """The trace has many callers, and none of them is wrong."""
-
     def check(self, *arguments: str, right: int = 500, **more: Any) -> dict[str, Any]:
+        """The trace has many callers, and none of them is wrong."""
         found = self.trace(*arguments, **more)
         self.assertGreaterEqual(found["truth"]["right"], right, found)
         return found
 
+
+class Callers(Trace):
     def test_shapes(self) -> None:
         """Shapes with and without frame pointers, with large frames, and leaf functions."""
         # Half of the bursts meet no exit.
@@ -98,15 +101,21 @@ class Callers(Trace):
     def test_coroutines(self) -> None:
         self.check("coroutines", "--shorter", "3000", steps=2500)
 
-    def test_children(self) -> None:
-        self.check("prefork", "--shorter", "100")
-
     def test_native_callers(self) -> None:
         self.check("native_holes", *SHORTER)
 
     def test_without_main_thread(self) -> None:
         """The bursts end although threads come and go all the time. Few meet emitted code."""
         self.check("thread_churn", "--shorter", "100", right=0, bursts=2, steps=500)
+
+
+class Children(Trace):
+    def setUp(self) -> None:
+        """Leaves all CPUs to the children, which compute beside the traced process."""
+        Folder.setUp(self)
+
+    def test_children(self) -> None:
+        self.check("prefork", "--shorter", "100", right=200, bursts=6)
 
 
 class Disturbance(Trace):

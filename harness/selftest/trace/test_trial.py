@@ -8,7 +8,7 @@ import sys
 import unittest
 
 from ci.base import process
-from harness.selftest.support.scratch import JITPROOF, Folder
+from harness.selftest.support.scratch import JITPROOF, Folder, stay_on_one_cpu
 
 # Emits a loop and publishes it in /tmp/perf-PID.map. AFTER: age (make the map old first), exec (run
 # again before the end) and remove delete the map at the end; data (also write a jitdump, whose
@@ -60,6 +60,10 @@ DONE = "bursts are done"
 
 
 class Trial(Folder):
+    def setUp(self) -> None:
+        super().setUp()
+        stay_on_one_cpu(self)
+
     def try_workload(self, publish: str, *options: str, workload: str = "anon_exec",
                      shapes: tuple[str, ...] = ("--shapes", "fp,realign", "--depth", "4"),
                      bursts: str = "6") -> dict[str, tuple[int, int]]:
