@@ -35,14 +35,16 @@ class WrongProfilers(Folder):
         cls.kept = os.path.realpath(folder.name)
 
     def score_live(self, alteration: str, scene: str, *options: str) -> dict[str, Any]:
-        """Returns the row of a new run with an alteration of wrong_profiler.py."""
+        """Returns the row of a new run with an alteration of wrong_profiler.py. The frequency is
+        high, because on a busy host each pause takes about one sample's worth of certainty."""
         self.write(files.read(os.path.join(HERE, "support", "wrong_profiler.py")),
                    "profilers", "altering.py")
         done = process.run(
             [JITPROOF, "score", "--profiler", "altering", "--json", "--samples=100", "--seconds=30",
-             "--scenes", self.write(SCENES, "scenes"), *options, scene], timeout=240, env={
-                 **os.environ, "JITPROOF_PROFILERS": self.place("profilers"),
-                 "JITPROOF_ALTERATION": alteration, "JITPROOF_TREE": os.path.join(HERE, "../..")})
+             "--freq=3989", "--scenes", self.write(SCENES, "scenes"), *options, scene],
+            timeout=240, env={**os.environ, "JITPROOF_PROFILERS": self.place("profilers"),
+                              "JITPROOF_ALTERATION": alteration,
+                              "JITPROOF_TREE": os.path.join(HERE, "../..")})
         if done.returncode == 4:
             self.skipTest(done.stderr)
         row, = json.loads(done.stdout)["workloads"]
