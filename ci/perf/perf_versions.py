@@ -108,7 +108,7 @@ int main(int argc, char **argv)
 	return waitpid(child, NULL, 0) != child;
 }
 """
-BUSY = "400"  # argument of the program, in milliseconds
+BUSY = "200"  # argument of the program, in milliseconds
 
 # (name, options of `jitproof record`, attach)
 OURS: list[tuple[str, list[str], bool]] = [
@@ -252,7 +252,7 @@ def check_theirs(options: argparse.Namespace, perf: Perf, sums: Sums) -> None:
               shows: tuple[Sequence[str], str] | None) -> dict[str, Any]:
         path = os.path.join(options.dir, "theirs-%s.data" % name)
         event = [] if name == "group" else ["-e", "cpu-clock"]
-        done = perf.run("record", "-k", "mono", *event, *arguments, "-o", path, "--",
+        done = perf.run("record", "-k", "mono", "-F", "1999", *event, *arguments, "-o", path, "--",
                         options.program, BUSY)
         if UNKNOWN.search(done.stderr):
             return {"state": "SKIP", "text": "perf has no " + " ".join(arguments)}

@@ -31,7 +31,7 @@ for (let seed = 1; Date.now() < until; seed++)
     round(seed);
 """
 
-RECORD = ["record", "-k", "mono", "-e", "cpu-clock", "-F", "1999"]
+RECORD = ["record", "-k", "mono", "-e", "cpu-clock", "-F", "997"]
 # (name, options of perf record, options of node). perf writes a pipe's file to standard output.
 CAPTURES: list[tuple[str, list[str], list[str]]] = [
     ("plain", ["-g"], []),
