@@ -88,7 +88,7 @@ const struct fuzz_target fuzz_target = {
 				       "harness/selftest/fuzz/corpus/odd.data",
 				       "harness/selftest/fuzz/corpus/deferred.data",
 				       "harness/selftest/fuzz/corpus/swapped.data", NULL},
-	.rounds = 2000,
+	.rounds = 1000,
 	.truncations = 300,
 	.mend = repair_sizes,
 };

@@ -18,7 +18,7 @@ class Sanitized(unittest.TestCase):
                               stderr=subprocess.STDOUT, text=True, errors="replace", timeout=900,
                               check=False,
                               env={**os.environ, "JITPROOF": os.path.join(ASAN, "jitproof"),
-                                   "NEEDS_PROC": "1"})
+                                   "NEEDS_PROC": "1", "EACH_KIND": "1"})
         self.assertEqual(done.returncode, status, done.stdout[-4000:])
         self.assertNotRegex(done.stdout, "runtime error|AddressSanitizer|LeakSanitizer")
         return done.stdout

@@ -3,6 +3,7 @@
 
 `make tamper` makes the same alterations in new recordings. UPDATE=1 writes the golden file anew:
 the first alteration with each set of exceptions, and each harmless kind. Review the difference.
+EACH_KIND=1 makes each kind of alteration in a single fixture.
 """
 
 import os
@@ -47,6 +48,9 @@ class Tampered(Folder):
 
     def test_each_alteration(self) -> None:
         golden = files.read(GOLDEN).splitlines() if os.path.exists(GOLDEN) else []
+        if os.environ.get("EACH_KIND"):
+            kinds = {line.split(":")[0].split("/")[1]: line for line in golden}
+            golden = [line for line in golden if line in kinds.values()]
         for fixture in ALL_FIXTURES:
             self.alter_fixture(fixture, KINDS if os.environ.get("UPDATE") else [
                 line.split(":")[0].split("/")[1] for line in golden
