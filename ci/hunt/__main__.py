@@ -93,7 +93,8 @@ class Hunt:
         refused alone; of other crossings, tries the suspected values alone next."""
         items = self.suspects.get(frozenset(trial.crossing.items()))
         if items:
-            if PERF in trial.crossing:  # other versions may accept them
+            # A refusal that names perf's version does not hold for other versions.
+            if trial.crossing.get(PERF, trial.why + "\n") in trial.why:
                 items = {**items, PERF: trial.crossing[PERF]}
             self.cover.exclude(items)
             report.print_impossible(items, trial.why)
