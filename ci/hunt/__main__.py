@@ -10,7 +10,7 @@ import random
 import sys
 import tempfile
 import time
-from typing import Callable, Iterator, Sequence
+from typing import Any, Iterator, Sequence
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import jsonl, process, status
@@ -46,22 +46,25 @@ class Hunt:
         self.known = known.read_results(os.path.join(TREE, "results"))
         self.pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
         self.running: set[concurrent.futures.Future[Trial]] = set()
+        # Reductions take place beside the crossings, in a thread of their own.
+        self.reducer = concurrent.futures.ThreadPoolExecutor(1)
+        self.reductions: set[concurrent.futures.Future[None]] = set()
 
     def run_all(self, crossings: Sequence[Crossing], wanted: Signature) -> Iterator[Trial]:
-        """Runs @crossings, some at the same time, to see which show @wanted; yields the results in
-        their order, up to the end of the time."""
-        yield from self.map_all(lambda crossing: self.run_one(crossing, wanted), crossings)
+        """Runs @crossings, to see which show @wanted; yields the results in their order, up to the
+        end of the time."""
+        for crossing in crossings:
+            if time.monotonic() > self.end:
+                return
+            yield self.run_one(crossing, wanted)
 
     def check_all(self, crossings: Sequence[Crossing]) -> Iterator[Trial]:
-        """Checks the case lines of @crossings, without running them."""
-        yield from self.map_all(self.runner.check, crossings)
-
-    def map_all(self, run: Callable[[Crossing], Trial],
-                crossings: Sequence[Crossing]) -> Iterator[Trial]:
+        """Checks the case lines of @crossings, some at the same time, without running them."""
         for start in range(0, len(crossings), self.options.jobs):
             if time.monotonic() > self.end:
                 return
-            yield from self.pool.map(run, crossings[start:start + self.options.jobs])
+            yield from self.pool.map(self.runner.check,
+                                     crossings[start:start + self.options.jobs])
 
     def run_one(self, crossing: Crossing, wanted: Signature | None = None) -> Trial:
         """Runs @crossing. With @wanted, leaves out readers and twins that cannot show it."""
@@ -84,9 +87,11 @@ class Hunt:
             return
         self.progress.note_unjudged("%s varies between runs, and is not compared with its twin" %
                                     name for name in trial.incomparable)
-        for cluster in self.clusters.add(trial):
-            report.print_new(cluster, self.known.find_id(cluster.signature,
-                                                             cluster.crossing))
+        fresh = self.clusters.add(trial)
+        for cluster in fresh:
+            report.print_new(cluster, self.known.find_id(cluster.signature, cluster.crossing))
+        if fresh:
+            self.reductions.add(self.reducer.submit(self.clusters.reduce, trial, fresh))
 
     def learn(self, trial: Trial) -> None:
         """Learns which values make the machine or a tool refuse @trial: excludes values that are
@@ -137,15 +142,22 @@ class Hunt:
             most and self.progress.tried + len(self.running) >= most)
 
     def step(self) -> None:
-        """Keeps --jobs crossings running. Handles those that ended."""
-        while len(self.running) < self.options.jobs and self.wants_more():
+        """Keeps --jobs crossings running, less the crossing of a reduction. Handles those that
+        ended."""
+        jobs = max(1, self.options.jobs - bool(self.reductions))
+        while len(self.running) < jobs and self.wants_more():
             self.running.add(self.pool.submit(self.run_one, self.choose()))
-        ended, self.running = concurrent.futures.wait(
-            self.running, return_when=concurrent.futures.FIRST_COMPLETED)
-        for one in ended:
-            self.handle(one.result())
-            state.save(self.options.folder, self.progress, self.cover, self.clusters)
+        all_running: set[concurrent.futures.Future[Any]] = {*self.running, *self.reductions}
+        ended, _ = concurrent.futures.wait(all_running,
+                                           return_when=concurrent.futures.FIRST_COMPLETED)
+        for reduction in ended & self.reductions:
+            self.reductions.remove(reduction)
+            reduction.result()
+        for crossing in ended & self.running:
+            self.running.remove(crossing)
+            self.handle(crossing.result())
             report.print_progress(self.progress, self.cover, self.clusters)
+        state.save(self.options.folder, self.progress, self.cover, self.clusters)
 
 
 def find_perfs(options: argparse.Namespace) -> dict[str, str]:
@@ -175,12 +187,13 @@ def run(options: argparse.Namespace) -> int:
             hunt.progress = state.restore(options.folder, stored, hunt.cover, hunt.clusters,
                                           options.seed)
         try:
-            while hunt.running or hunt.wants_more():
+            while hunt.running or hunt.reductions or hunt.wants_more():
                 hunt.step()
         except KeyboardInterrupt:
             print("# interrupted; %s has the progress" % options.folder)
         finally:
-            hunt.pool.shutdown(cancel_futures=True)
+            for pool in (hunt.pool, hunt.reducer):
+                pool.shutdown(cancel_futures=True)
     return report.print_all(hunt.progress, hunt.cover, hunt.clusters, hunt.known)
 
 

@@ -11,7 +11,7 @@ from ci.hunt.line import PLAIN, make_crossing
 from ci.hunt.space import Crossing, Item, Space
 from ci.hunt.trial import Signature, Trial
 
-# Runs crossings, some at the same time; yields the results in their order.
+# Runs crossings; yields the results in their order.
 Run = Callable[[Sequence[Crossing]], Iterator[Trial]]
 # Runs crossings likewise, to find those that show a signature.
 Search = Callable[[Sequence[Crossing], Signature], Iterator[Trial]]
@@ -91,25 +91,28 @@ class Clusters:
         self.found: dict[Signature, Cluster] = {}
 
     def add(self, trial: Trial) -> list[Cluster]:
-        """Counts the failures of @trial. Returns the new clusters, each with the smallest crossing
-        that shows it, or with that of @trial if the cause is the id of a finding; several
-        clusters can have the same smallest crossing."""
+        """Counts the failures of @trial. Returns the new clusters, with the crossing of @trial."""
         fresh = []
-        small = trial
         for signature in sorted(trial.signatures, key=str):
             if signature in self.found:
                 self.found[signature].count += 1
-                continue
-            shown = trial
-            if not ID.fullmatch(signature.cause):
-                if small is trial or signature not in small.signatures:
-                    small = self.reduce(trial, signature)
-                shown = small
-            self.found[signature] = Cluster(signature, shown.crossing, shown.why)
-            fresh.append(self.found[signature])
+            else:
+                fresh.append(Cluster(signature, trial.crossing, trial.why))
+                self.found[signature] = fresh[-1]
         return fresh
 
-    def reduce(self, trial: Trial, signature: Signature) -> Trial:
+    def reduce(self, trial: Trial, fresh: Sequence[Cluster]) -> None:
+        """Gives each of the @fresh clusters of @trial the smallest crossing that shows it, except
+        for findings, whose id is the cause; several clusters can have the same."""
+        small = trial
+        for cluster in fresh:
+            if ID.fullmatch(cluster.signature.cause):
+                continue
+            if small is trial or cluster.signature not in small.signatures:
+                small = self.find_smallest(trial, cluster.signature)
+            cluster.crossing, cluster.why = small.crossing, small.why
+
+    def find_smallest(self, trial: Trial, signature: Signature) -> Trial:
         """Returns the trial of the smallest crossing that shows @signature, as @trial does."""
         return Reduction(self.space, lambda one: signature in one.signatures,
                          lambda crossings: self.search(crossings, signature)).reduce(trial)

@@ -8,6 +8,7 @@ import io
 import itertools
 import os
 import tempfile
+import threading
 import unittest
 from typing import Any, Callable, Iterator
 
@@ -257,6 +258,35 @@ class Learning(unittest.TestCase):
             self.assertEqual(runner.readers, ran)
 
 
+class Waiting(Runner):
+    """The first crossing fails. A run of its reduction waits until other crossings have ended."""
+
+    def __init__(self) -> None:
+        super().__init__(JITPROOF, "", {})
+        self.others = threading.Semaphore(0)
+
+    def check(self, crossing: Crossing) -> Trial:
+        return Trial(crossing, ACCEPTED, "", frozenset())
+
+    def run(self, crossing: Crossing, seed: int, readers: str = "all") -> Trial:
+        if readers == "none":
+            assert self.others.acquire(timeout=60)
+        else:
+            self.others.release()
+        return Trial(crossing, "FAIL", "", frozenset({Signature("names.unnamed", "no-map")}))
+
+
+class Beside(unittest.TestCase):
+    def test_crossings_beside_a_reduction(self) -> None:
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+            hunt = Hunt(argparse.Namespace(minutes=9, crossings=15, seed=1, jobs=2,
+                                           folder=folder), Space(LISTED), Waiting())
+            while hunt.running or hunt.reductions or hunt.wants_more():
+                hunt.step()
+        self.assertEqual([one.crossing for one in hunt.clusters.found.values()], [line.PLAIN])
+        self.assertEqual(hunt.progress.tried, 15)
+
+
 class Reductions(unittest.TestCase):
     space = Space(LISTED)
     crossing = {WORKLOAD: "anon_exec", "workload --how": "x", "workload --size": "9",
@@ -329,6 +359,7 @@ class Clustering(unittest.TestCase):
         clusters = Clusters(Space(LISTED), run_by(judge))
         crossing = {**line.PLAIN, PUBLISH: "map", "inside": "1"}
         fresh = clusters.add(judge(crossing))
+        clusters.reduce(judge(crossing), fresh)
         self.assertEqual([one.crossing for one in fresh], [{**line.PLAIN, PUBLISH: "map"}])
         self.assertEqual(clusters.add(judge(crossing)), [])
         self.assertEqual([one.count for one in clusters.found.values()], [2])
@@ -343,7 +374,9 @@ class Clustering(unittest.TestCase):
             return Trial(crossing, "FAIL", "", both if PUBLISH in crossing else frozenset())
         crossing = {**line.PLAIN, PUBLISH: "map", "inside": "1"}
         clusters = Clusters(Space(LISTED), run_by(judge))
-        fresh = clusters.add(Trial(crossing, "FAIL", "", both))
+        trial = Trial(crossing, "FAIL", "", both)
+        fresh = clusters.add(trial)
+        clusters.reduce(trial, fresh)
         self.assertEqual([one.crossing for one in fresh], [{**line.PLAIN, PUBLISH: "map"}] * 2)
         self.assertEqual(len(runs), 2)
 
@@ -351,7 +384,10 @@ class Clustering(unittest.TestCase):
         """A failure whose cause is the id of a finding is not reduced."""
         crossing = {**line.PLAIN, PUBLISH: "map", "inside": "1"}
         found = frozenset({Signature("shown.frames", "perf.unwind-no-elf", "perf 7.3.4")})
-        fresh = Clusters(Space(LISTED), run_by(fail_for())).add(Trial(crossing, "FAIL", "", found))
+        trial, clusters = Trial(crossing, "FAIL", "", found), Clusters(Space(LISTED),
+                                                                       run_by(fail_for()))
+        fresh = clusters.add(trial)
+        clusters.reduce(trial, fresh)
         self.assertEqual([one.crossing for one in fresh], [crossing])
 
     def test_signatures(self) -> None:
@@ -557,7 +593,8 @@ class Reports(unittest.TestCase):
                                           ({"SKIP": 1}, "none", 4)):
             judge = fail_for((PUBLISH, "map"))
             clusters = Clusters(space, run_by(judge))
-            clusters.add(judge({**line.PLAIN, PUBLISH: publish}))
+            trial = judge({**line.PLAIN, PUBLISH: publish})
+            clusters.reduce(trial, clusters.add(trial))
             out = io.StringIO()
             with contextlib.redirect_stdout(out):
                 self.assertEqual(report.print_all(state.Progress(1, 1, outcomes), Cover(space, 1),
