@@ -385,8 +385,11 @@ static int dump_close(void)
 		dump.fd = -1;
 		return 0;
 	}
+	/* A dump without records keeps its header. */
 	if (dump.fault == CUT)
-		ret = ftruncate(dump.fd, dump.last + (dump.end - dump.last) / 2) ? -errno : 0;
+		ret = dump.last && ftruncate(dump.fd, dump.last + (dump.end - dump.last) / 2)
+			      ? -errno
+			      : 0;
 	else if (dump.fault == SILENT_STOP || dump.fault == ZERO_TAIL)
 		ret = 0;
 	else
