@@ -2,11 +2,11 @@
 #include "harness/format/shown/shown_index.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "harness/base/array.h"
 #include "harness/base/cleanup.h"
@@ -120,7 +120,6 @@ static int load_line(struct jp_shown_files *all, const char *dir, char *line, st
 {
 	char *name = strchr(line, ' '), wanted[24], path[PATH_SIZE], *text;
 	struct jp_shown *shown;
-	struct stat st;
 	uint64_t digest = 0;
 	size_t size;
 	int ret;
@@ -148,9 +147,12 @@ static int load_line(struct jp_shown_files *all, const char *dir, char *line, st
 		return jp_fail(err, ENOMEM, "%s: out of memory", path);
 	}
 	ret = jp_shown_parse(shown, path, text, size, err);
-	if (!ret && !strchr(shown->of, '/'))
-		shown->folder = !jp_path_build(path, sizeof(path), NULL, "%s/%s", dir, shown->of) &&
-				!lstat(path, &st) && S_ISDIR(st.st_mode);
+	if (!ret && !strchr(shown->of, '/') &&
+	    !jp_path_build(path, sizeof(path), NULL, "%s/%s", dir, shown->of)) {
+		jp_cleanup_close int folder = jp_untrusted_folder(AT_FDCWD, path);
+
+		shown->folder = folder >= 0;
+	}
 	return ret;
 }
 

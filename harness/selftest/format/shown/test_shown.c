@@ -2,7 +2,9 @@
 /* Readings of a file: their samples, or an error that states what was expected; and the
  * index, which reveals a missing or altered file. */
 #include <string.h>
+#include <sys/stat.h>
 
+#include "harness/base/confine.h"
 #include "harness/format/shown/shown_index.h"
 #include "harness/selftest/support/scratch.h"
 
@@ -135,4 +137,23 @@ TEST(index)
 	unlink(scratch_path("shown/a"));
 	check(load() < 0, "a missing reading is refused: %s", err.text);
 	jp_shown_free(&shown);
+}
+
+/* The confined judge is not root, and may not enter a run directory in $TMPDIR by itself. */
+TEST(capture_that_is_a_folder)
+{
+	const struct jp_confine confine = {.readable = {.input = scratch_folder()}};
+	const struct jp_arguments gone = {0};
+	struct jp_shown_files all;
+	int status;
+
+	chmod(scratch_folder(), 0700);
+	mkdir(scratch_path("perf.data"), 0700);
+	scratch_write(scratch_path("shown/a"), HEAD, strlen(HEAD));
+	unlink(scratch_path("shown/index"));
+	check(!jp_shown_index_write(scratch_folder(), &gone, &err), "the index is written");
+	if (!jp_confine_enter(&confine, &status, &err))
+		_exit(jp_shown_files_load(&all, scratch_folder(), &err) || all.count != 1 ||
+		      !all.files[0].folder);
+	check(status == 0, "the reading of a folder is known as such");
 }
