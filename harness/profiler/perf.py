@@ -95,6 +95,17 @@ def join_files(path: str) -> None:
     os.rename(names[0], os.path.join(path, "data"))
 
 
+def check_readable(path: str) -> None:
+    """Raises Missing for several files of --switch-output: perf reads each of them alone. In the
+    folder of join_files(), it reads the first file, whose header lacks HEADER_DIR_FORMAT
+    (tools/perf/util/header.h)."""
+    if os.path.exists(os.path.join(path, "data.0")):
+        with open(os.path.join(path, "data"), "rb") as file:
+            features, = struct.unpack_from("<Q", file.read(FILE_HEADER), 72)
+        if not features >> 24 & 1:
+            raise Missing("perf reads the files of --switch-output one at a time")
+
+
 # perf's message for most EINVAL of perf_event_open() (results/FINDINGS.md).
 MISLEADING = "clockid feature not supported"
 
@@ -326,6 +337,7 @@ def is_whole(path: str) -> bool:
 
 def inject(options: argparse.Namespace) -> None:
     perf = find_perf()
+    check_readable(os.path.join(options.dir, "perf.data"))
     home = os.path.join(options.dir, "inject-home")
     os.mkdir(home)
     try:
@@ -362,6 +374,7 @@ def main(recording: type[Recording] = Recording) -> None:
         elif options.verb == "inject":
             inject(options)
         elif options.verb == "read":
+            check_readable(os.path.join(options.dir, "perf.data"))
             shown.read(options, recording.list_readers(options.own))
         else:
             record(recording(find_perf(), options))

@@ -90,9 +90,11 @@ int jp_merge(const struct jp_case *cas, const char *dir, struct jp_error *err)
 		return -ENAMETOOLONG;
 	if (strcmp(strrchr(input, '/'), "/perf.data") != 0)
 		return jp_fail(err, EINVAL, "%s: expected a perf.data to inject into", input);
-	if (!jp_anon_parse(cas->inject, &options.anon))
-		return jp_profiler_inject(cas->inject, cas->inject_with, dir,
-					  jp_clock_now() + INJECT_NS, err);
+	if (!jp_anon_parse(cas->inject, &options.anon)) {
+		ret = jp_profiler_inject(cas->inject, cas->inject_with, dir,
+					 jp_clock_now() + INJECT_NS, err);
+		return ret == -ENOENT ? -EOPNOTSUPP : ret;
+	}
 	ret = jp_path_build(input, sizeof(input), err, "%s/perf.data", dir)
 		      ?: jp_path_build(output, sizeof(output), err, "%s/injected.data", dir)
 		      ?: jp_path_build(folder, sizeof(folder), err, "%s/jit", dir)
