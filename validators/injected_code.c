@@ -81,11 +81,11 @@ static const char *find_contradiction(const struct injected_code *state,
 	return cause;
 }
 
-/* Returns whether @record covers at most @load and its unwinding tables, which begin at a multiple
- * of 8 after the code. */
+/* Returns whether @record covers at most @load and its mapped unwinding tables, which begin at a
+ * multiple of 8 after the code. */
 static bool fits_load(const struct jp_code_load *load, const struct jp_event *record)
 {
-	return record->map.len <= load->size || record->map.len - load->size <= 7 + load->tables;
+	return record->map.len <= load->size || record->map.len - load->size <= 7 + load->mapped;
 }
 
 /* Marks the loads with the time and address of @record. Stores a cause in *@cause if @record covers

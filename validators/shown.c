@@ -201,9 +201,11 @@ static int compare_names(struct shown_comparison *comparison)
 
 	if (held->event->sample.user && comparison->sample->has_top)
 		failed = compare_name(comparison, top, held->ip, false, &judged, &wrong);
-	/* The true addresses of frames after a difference are unknown. */
+	/* The true addresses of frames after a difference are unknown. A wrong frame can have the
+	 * right address relative to its file. */
 	if (fault->cause && fault->at < count)
-		count = fault->at;
+		count = held->nr_mapped && held->nr_mapped < fault->at ? held->nr_mapped
+								       : fault->at;
 	if (comparison->sample->count < count)
 		count = (uint32_t)comparison->sample->count;
 	for (uint32_t i = 0; i < count && !failed; i++)

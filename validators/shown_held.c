@@ -9,10 +9,14 @@
  * jitdump. A callback of struct jp_truth_stack. */
 static bool has_unwind_info(void *context, const struct jp_truth_code *code, uint64_t time)
 {
-	const struct jp_holder *holder = context;
+	struct jp_holder *holder = context;
 	const struct jp_code_load *load = jp_jit_cfi_at(holder->jit, code->pid, code->addr, time);
+	const bool found =
+		holder->view->in_injected && load && jp_jit_cfi_has_tables(holder->jit, load);
 
-	return holder->view->in_injected && load && jp_jit_cfi_has_tables(holder->jit, load);
+	if (found && !load->mapped && !holder->nr_mapped)
+		holder->nr_mapped = holder->truth.nr_seen;
+	return found;
 }
 
 /* Returns whether the file mapped at @addr of @pid no longer existed when readers needed it. A
@@ -90,6 +94,7 @@ static void find_dump(struct jp_holder *holder, struct jp_held *held, uint64_t i
 	const struct jp_event *event = held->event;
 	struct jp_truth_stack *truth = &holder->truth;
 
+	holder->nr_mapped = 0;
 	if (!has_file(holder, event->pid) ||
 	    !jp_truth_code_at(evidence->truth, event->pid, ip, event->time) ||
 	    jp_truth_stack_at(evidence->truth, event->pid, event->tid, event->time,
@@ -99,6 +104,7 @@ static void find_dump(struct jp_holder *holder, struct jp_held *held, uint64_t i
 	held->nr_dump = truth->end == JP_END_ROOT || truth->end == JP_END_NO_CFI
 				? count_dumped_entries(truth, event, sp)
 				: 1;
+	held->nr_mapped = holder->nr_mapped;
 	held->ends = truth->end == JP_END_ROOT && held->nr_dump == truth->nr_seen;
 }
 

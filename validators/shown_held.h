@@ -18,6 +18,9 @@ struct jp_held {
 	/* Frames that a walk of the stack dump by call frame information finds; NULL: unknown. */
 	const uint64_t *dump;
 	uint32_t nr_dump;
+	/* Number of frames of @dump before the first that only an unwinding table in no mapping
+	 * finds; 0: no frame needs such a table. */
+	uint32_t nr_mapped;
 	bool ends; /* @dump reaches the root of the stack: a reader cannot find more frames */
 };
 
@@ -28,7 +31,8 @@ struct jp_holder {
 	const struct jp_shown_files *files;
 	struct jp_jit_cfi *jit;
 	struct jp_truth_stack truth;
-	bool in_injected; /* @jit describes the injected file */
+	uint32_t nr_mapped; /* see struct jp_held */
+	bool in_injected;   /* @jit describes the injected file */
 };
 
 /* Prepares @holder, whose @view, @loads and @files are set. Returns 0 or -ENOMEM. */

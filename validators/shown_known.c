@@ -70,6 +70,12 @@ static bool is_behind_the_dump(const struct jp_shown_difference *difference)
 	       difference->frame && difference->frame->addr == UINT64_MAX;
 }
 
+static bool lacks_mapped_tables(const struct jp_shown_difference *difference)
+{
+	return difference->fault && difference->fault->unwound && difference->held->nr_mapped &&
+	       difference->fault->at >= difference->held->nr_mapped;
+}
+
 static bool is_unread_folder(const struct jp_shown_difference *difference)
 {
 	return !difference->held && difference->is_folder &&
@@ -128,6 +134,7 @@ static const struct known_defect {
 	{"perf.unwind-reused", "perf", {7, 2}, {7, 3}, is_in_reused_memory},
 	{"perf.marker", "perf", {5, 10}, {7, 3}, has_marker},
 	{"perf.unwind-beyond", "perf", {5, 10}, {6, 12}, is_behind_the_dump},
+	{"perf.unwind-maps", "perf", {5, 10}, {6, 12}, lacks_mapped_tables},
 	{"perf.inject-threads", "perf", {6, 1}, {7, 3}, is_unread_folder},
 	{"perf.first-event", "perf", {5, 10}, {5, 10}, lacks_first_address},
 	{"perf.pipe-last-feature", "perf", {6, 1}, {7, 3}, stops_at_feature},

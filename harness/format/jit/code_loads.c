@@ -17,7 +17,7 @@ struct reading {
 	uint32_t owner; /* pid in the file's header */
 	/* Tables of an UNWINDING_INFO record, which belong to the next LOAD. */
 	const unsigned char *eh_frame;
-	uint64_t eh_frame_size, tables;
+	uint64_t eh_frame_size, mapped;
 };
 
 static int add_load(struct reading *reading, const struct jp_code_load *load)
@@ -60,7 +60,7 @@ static int add_record(struct reading *reading, const struct jp_jitdump_record *r
 	if (record->type == JP_JITDUMP_UNWINDING_INFO) {
 		reading->eh_frame = record->unwinding.eh_frame;
 		reading->eh_frame_size = record->unwinding.size - record->unwinding.hdr_size;
-		reading->tables = record->unwinding.size;
+		reading->mapped = record->unwinding.mapped_size;
 		return 0;
 	}
 	if (record->type == JP_JITDUMP_LOAD) {
@@ -70,8 +70,8 @@ static int add_record(struct reading *reading, const struct jp_jitdump_record *r
 		load.code = record->load.code;
 		load.eh_frame = reading->eh_frame_size ? reading->eh_frame : NULL;
 		load.eh_frame_size = reading->eh_frame_size;
-		load.tables = reading->tables;
-		reading->eh_frame_size = reading->tables = 0;
+		load.mapped = reading->mapped;
+		reading->eh_frame_size = reading->mapped = 0;
 		return add_load(reading, &load) ?: remember_index(reading, record->load.index);
 	}
 	if (record->type != JP_JITDUMP_MOVE)
@@ -84,7 +84,7 @@ static int add_record(struct reading *reading, const struct jp_jitdump_record *r
 		load.code = moved->size == load.size ? moved->code : NULL;
 		load.eh_frame = moved->size == load.size ? moved->eh_frame : NULL;
 		load.eh_frame_size = load.eh_frame ? moved->eh_frame_size : 0;
-		load.tables = moved->tables;
+		load.mapped = moved->mapped;
 	}
 	return add_load(reading, &load);
 }
@@ -97,7 +97,7 @@ static int visit_record(void *context, const struct jp_jitdump_header *header,
 	if (record)
 		return add_record(reading, record);
 	/* UNWINDING_INFO records and code indices are valid only within one file. */
-	reading->eh_frame_size = reading->tables = 0;
+	reading->eh_frame_size = reading->mapped = 0;
 	reading->owner = header->pid;
 	jp_map_free(&reading->named);
 	return 0;

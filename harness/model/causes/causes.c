@@ -180,6 +180,8 @@ static const struct jp_cause_word words[] = {
 	{"perf.marker", NULL,
 	 "perf drops a callchain if an address equals one of its PERF_CONTEXT markers", NULL},
 	{"perf.unwind-beyond", NULL, "perf shows a frame ffffffffffffffff behind the dump", NULL},
+	{"perf.unwind-maps", NULL, "perf reads no unwinding table without a mapping record of it",
+	 NULL},
 	{"perf.inject-threads", NULL, "perf does not read the folder that its inject wrote", NULL},
 	{"perf.unwind-no-chain", NULL, "perf unwinds no dump of an event without callchains", NULL},
 	{"perf.first-event", NULL, "perf asks an event without samples for its address", NULL},

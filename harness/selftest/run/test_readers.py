@@ -125,6 +125,16 @@ class Readers(Folder):
         self.assertEqual(set(books["99.4"]), {"equal"}, books)
         self.assertIn(("shown.shares", "more-listed"), found)
 
+    def test_tables_in_no_mapping(self) -> None:
+        if "perf version 7" in process.run([self.perf, "--version"]).stdout:
+            self.skipTest("perf reads tables from files")
+        self.plant("6.12.99", "none")
+        case, = self.run_cases("6.12.99", "case apart check : native_holes "
+                               "--publish-with=unwinding-apart : launch --stack=8192 --freq=999 : "
+                               "samples=300 publish=jitdump inject=cut methods=dump\n")
+        self.assertEqual({(one["metric"], one["cause"]) for one in case["exceptions"]
+                          if "allowed" not in one}, {("shown.frames", "perf.unwind-maps")})
+
     def test_honest_reader_passes(self) -> None:
         """The reader has a version with the defect perf.marker: rarely, a callchain goes on through
         a value in libc's stack that resembles a marker, and perf shows no frame of it."""

@@ -97,11 +97,12 @@ TEST(relative_addresses)
 }
 
 static bool reused; /* older code was in the frame's mapping */
+static uint32_t nr_mapped;
 
 static const char *explain(const char *reader, const char *cause, const char *where, bool unwound)
 {
-	const struct jp_held held = {.event = &event};
-	const struct jp_shown_fault fault = {.cause = cause, .unwound = unwound};
+	const struct jp_held held = {.event = &event, .nr_mapped = nr_mapped};
+	const struct jp_shown_fault fault = {.cause = cause, .unwound = unwound, .at = 1};
 	const struct jp_shown_difference difference = {.reader = reader,
 						       .cause = cause,
 						       .held = &held,
@@ -146,6 +147,16 @@ TEST(known_defects)
 	check(!strcmp(explain("perf 6.12.9", "cut", "/run/jit-7-1.so", true), "cut"),
 	      "perf 6.12 does not");
 	reused = false;
+	for (nr_mapped = 1; nr_mapped <= 2; nr_mapped++)
+		check(!strcmp(explain("perf 6.12.9", "missing-frame", "/run/a", true),
+			      nr_mapped == 1 ? "perf.unwind-maps" : "missing-frame"),
+		      "perf 6.12 reads no table without a mapping, from frame %u on", nr_mapped);
+	nr_mapped = 1;
+	check(!strcmp(explain("perf 7.3.4", "missing-frame", "/run/a", true), "missing-frame"),
+	      "perf 7.3 reads tables from the file");
+	check(!strcmp(explain("perf 6.12.9", "cut", "/run/a", false), "cut"),
+	      "a callchain needs no table");
+	nr_mapped = 0;
 	event.sample.chain = NULL;
 	check(!strcmp(explain("perf 6.1.192", "cut", "//anon", true), "perf.unwind-no-chain"),
 	      "perf shows no dump of an event without callchains");

@@ -58,19 +58,19 @@ static void test_moves(void)
 		   "loads and moves are read %s", err.text))
 		return;
 	first = find_load(&loads, 0x1000);
-	check(first && first->eh_frame_size == 16 && first->tables == 24 &&
+	check(first && first->eh_frame_size == 16 && first->mapped == 24 &&
 		      !memcmp(first->eh_frame, "sixteen letters.", 16) && first->pid == 5 &&
 		      first->owner == 6,
 	      "a load has its tables, without their index");
 	second = find_load(&loads, 0x2000);
-	check(second && !second->eh_frame && !second->tables, "the next load has none");
+	check(second && !second->eh_frame && !second->mapped, "the next load has none");
 	moved = find_load(&loads, 0x3000);
 	check(moved && !strcmp(moved->name, "first") && moved->code == first->code &&
 		      moved->eh_frame == first->eh_frame && moved->eh_frame_size == 16,
 	      "a move keeps name, code and tables");
 	moved = find_load(&loads, 0x4000);
 	check(moved && !strcmp(moved->name, "first") && !moved->code && !moved->eh_frame &&
-		      !moved->eh_frame_size && moved->tables == 24,
+		      !moved->eh_frame_size && moved->mapped == 24,
 	      "a move of another size keeps the name alone");
 	moved = find_load(&loads, 0x5000);
 	check(moved && !strcmp(moved->name, "second") && !moved->eh_frame,
