@@ -96,7 +96,7 @@ def find_signatures(outcome: str, why: str, tools: str,
                     result: dict[str, Any] | None = None) -> frozenset[Signature]:
     """Returns the signatures of a result: one for each line of @why that states a failure. The
     signature of a failure in reading has the readers that failed in place of the recording tool."""
-    if outcome in ("PASS", "SKIP", REJECTED, LATE):
+    if outcome in ("PASS", "SKIP", "XFAIL", REJECTED, LATE):
         return frozenset()
     found = set()
     for line in filter(None, why.split("\n")):

@@ -150,6 +150,10 @@ bool jp_profiler_crashed(const char *dir, const char *verb, const char *line, st
 
 	if (strncmp(line, "failed ", 7) == 0) {
 		why = line + 7;
+	} else if (strncmp(line, "refused ", 8) == 0) {
+		signal = line;
+		length = 7;
+		why = line + 8;
 	} else if (strncmp(line, "crash SIG", 9) == 0) {
 		signal = line + 6;
 		length = (int)strcspn(signal, " ");

@@ -6,39 +6,56 @@
 
 #include "harness/base/cleanup.h"
 #include "harness/format/rundir/run_dir.h"
+#include "harness/outcome/excuse.h"
 #include "harness/outcome/expect.h"
+
+/* Returns the `allow` line or excuse of @cas for @exception, or NULL. */
+static const struct jp_expectation *find_allowance(const struct jp_case *cas, uint64_t out_of_scope,
+						   const struct jp_exception *exception)
+{
+	const struct jp_findings none = {0};
+
+	for (size_t i = 0; i < cas->nr_expectations; i++) {
+		const struct jp_expectation *allow = &cas->expectations[i];
+
+		if (!(out_of_scope >> i & 1) && strcmp(allow->allow, exception->cause) == 0 &&
+		    strcmp(allow->metric, exception->metric) == 0)
+			return allow;
+	}
+	return jp_excuse_find(cas, &none, exception);
+}
 
 /* Judges a crash. @words: "VERB SIGNAL WHY", as jp_profiler_crashed() writes it. */
 static void judge_crash(const char *dir, char *words, struct jp_result *result)
 {
 	char *rest = words, *verb = strsep(&rest, " "), *signal = strsep(&rest, " ");
 	jp_cleanup_free char *environment = NULL;
-	const struct jp_case *cas = result->cas;
+	struct jp_exception exception = {.cause = "tool-crash", .count = 1};
+	const struct jp_expectation *allow;
 	size_t size;
 
 	result->outcome = JP_ERROR;
 	if (!rest) {
 		snprintf(result->why, sizeof(result->why),
-			 "%s/crash: expected what was done, a signal or '-', and words", dir);
+			 "%s/crash: expected what was done, a signal, 'refused' or '-', and words",
+			 dir);
 		return;
 	}
 	snprintf(result->why, sizeof(result->why), "%s", rest);
-	if (strcmp(signal, "-") != 0) {
+	if (strcmp(signal, "refused") == 0) {
+		exception.cause = "refused";
+	} else if (strcmp(signal, "-") != 0) {
 		result->outcome = JP_CRASH;
 		snprintf(result->crashed, sizeof(result->crashed), "%s", signal);
 	}
 	environment = jp_run_dir_read(dir, "env.json", &size);
-	result->out_of_scope = jp_expect_scopes(cas, environment);
-	for (size_t i = 0; i < cas->nr_expectations; i++) {
-		const struct jp_expectation *allow = &cas->expectations[i];
-
-		if (result->out_of_scope >> i & 1 || strcmp(allow->allow, "tool-crash") != 0 ||
-		    strcmp(allow->metric, verb) != 0)
-			continue;
-		result->outcome = JP_XFAIL;
-		jp_note(result, JP_XFAIL, "expected to fail: %s", allow->reason);
+	result->out_of_scope = jp_expect_scopes(result->cas, environment);
+	snprintf(exception.metric, sizeof(exception.metric), "%s", verb);
+	allow = find_allowance(result->cas, result->out_of_scope, &exception);
+	if (!allow)
 		return;
-	}
+	result->outcome = JP_XFAIL;
+	jp_note(result, JP_XFAIL, "expected to fail: %s", allow->reason);
 }
 
 bool jp_check_crash(const char *dir, struct jp_result *result)

@@ -40,7 +40,7 @@ struct jp_result {
  * directory only; run and judge both use it. Sets outcome (PASS, FAIL, ERROR), why and findings. If
  * the file `crash` has a profiler's last output, nothing else is judged: CRASH, or ERROR if no
  * signal killed it, or XFAIL if the case expects that version to crash (`inject allow tool-crash`,
- * `record allow tool-crash`).
+ * `record allow tool-crash`), or an excuse that it refuses its input (`refused`).
  */
 void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result *result);
 

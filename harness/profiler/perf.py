@@ -34,6 +34,8 @@ REGISTERS = {"x86_64": "BP,SP,IP", "aarch64": "x29,sp,pc"}
 # Options that need a hardware event.
 HARDWARE = re.compile(r"-b$|-j|--branch-|--call-graph=lbr")
 ALL_CPUS = {"-a", "--all-cpus"}
+# Messages in which perf inject refuses a jitdump that nobody can use.
+REFUSES = ("wrong jitdump version", "uses arch timestamps but there is no timestamp conversion")
 TO_PIPE = {"-o-", "--output=-"}
 
 
@@ -355,7 +357,8 @@ def inject(options: argparse.Namespace) -> None:
     if done.returncode < 0:
         raise Crashed("perf inject", done.returncode, output)
     if done.returncode:
-        report("failed perf inject ended with %d: %s" % (done.returncode, one_line(output)))
+        report("refused" if any(words in output for words in REFUSES) else "failed",
+               "perf inject ended with %d: %s" % (done.returncode, one_line(output)))
     elif not os.path.exists(os.path.join(options.dir, "injected.data")):
         report("failed perf inject wrote nothing: %s" % one_line(output))
     elif not is_whole(os.path.join(options.dir, "injected.data")):

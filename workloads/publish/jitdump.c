@@ -475,6 +475,8 @@ static const struct jp_excuse costs[] = {
 	 "load.unnamed names.unnamed order.hidden injected.absent",
 	 "not-injected no-map hidden coalesced reprotected remapped no-record", NULL,
 	 "no time can be compared with the capture's, and nothing is injected"},
+	{"jitdump:arch-times.refused", "publish=*:arch-times", "inject", "refused", NULL,
+	 "perf has no times of the capture for the dump"},
 	{"jitdump:other-name", "publish=*:other-name", "load.unnamed names.unnamed",
 	 "no-map not-published", NULL, "no profiler recognizes a jitdump by another name"},
 	{"jitdump:linked", "publish=*:linked", "load.unnamed names.unnamed order.bad",
@@ -482,5 +484,7 @@ static const struct jp_excuse costs[] = {
 	 "the kernel records the linked file, whose name no profiler recognizes"},
 	{"jitdump:version-2", "publish=*:version-2", "load.unnamed names.unnamed order.bad",
 	 "not-published jitdump", NULL, "nobody reads version 2"},
+	{"jitdump:version-2.refused", "publish=*:version-2", "inject", "refused", NULL,
+	 "perf refuses version 2, and injects nothing of any process"},
 };
 JP_REGISTER_ROWS(excuse, costs);

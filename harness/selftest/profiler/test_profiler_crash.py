@@ -27,7 +27,7 @@ record)
 	verb=inject ;; # options come first there
 esac
 echo "first words of $verb" >&2
-echo "last words of $verb" >&2
+echo "${JITPROOF_FAKE_WORDS:-last words of $verb}" >&2
 case "$JITPROOF_FAKE_END" in
 SEGV) kill -s "$JITPROOF_FAKE_END" $$ ;;
 *) exit "$JITPROOF_FAKE_END" ;;
@@ -48,6 +48,9 @@ case inject.not_this check : anon_exec : launch --freq=999 : samples=1 publish=j
 case inject.other_verb check : anon_exec : launch --freq=999 : samples=1 publish=jitdump inject=perf
 	record allow tool-crash <=1	# of another verb
 
+case inject.refused check : anon_exec : launch --freq=999 : inject=perf publish=jitdump:version-2
+	names.right =100%
+
 case launch check : anon_exec : launch-by perf --freq=999 : samples=1
 	broken.chain =0
 
@@ -63,6 +66,8 @@ case gated check : fork_exec --tasks=2 : gated-by perf --freq=999 : samples=1 co
 
 
 class Crash(Folder):
+    words = ""  # the last words; "": others
+
     def setUp(self) -> None:
         super().setUp()
         self.perf = self.write(FAKE, "fake-perf", runs=True)
@@ -70,7 +75,8 @@ class Crash(Folder):
         self.run_dir = self.place("run")
 
     def run_jitproof(self, *arguments: str, end: str = "0") -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "JITPROOF_PERF": self.perf, "JITPROOF_FAKE_END": end}
+        environment = {**os.environ, "JITPROOF_PERF": self.perf, "JITPROOF_FAKE_END": end,
+                       "JITPROOF_FAKE_WORDS": self.words}
         return process.run([JITPROOF, *arguments], timeout=240, env=environment)
 
     def run_cases(self, end: str, *globs: str) \
@@ -102,7 +108,8 @@ class Crash(Folder):
         results, done = self.run_cases("SEGV", "*")
         self.assertEqual(done.returncode, 1)
         message = r"^perf %s was killed by signal 11 \(Segmentation fault\): .*last words of %s$"
-        for name in ("inject", "inject.not_this", "inject.other_verb", "launch", "attach", "gated"):
+        for name in ("inject", "inject.not_this", "inject.other_verb", "inject.refused", "launch",
+                     "attach", "gated"):
             verb = "inject" if "inject" in name else "record"
             self.check_result(results[name], "CRASH", "SIGSEGV", message % (verb, verb))
             self.assertRegex(done.stdout,
@@ -110,7 +117,7 @@ class Crash(Folder):
         for name in ("inject.allowed", "launch.allowed"):
             self.check_result(results[name], "XFAIL", "SIGSEGV",
                               "last words of .*\nexpected to fail: kn")
-        self.assertIn("FAIL:0 SKIP:0 ERROR:0 XFAIL:2 XPASS:0 TIMEOUT:0 CRASH:6", done.stdout)
+        self.assertIn("FAIL:0 SKIP:0 ERROR:0 XFAIL:2 XPASS:0 TIMEOUT:0 CRASH:7", done.stdout)
         # The children of the crashed profiler have ended.
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -128,6 +135,17 @@ class Crash(Folder):
             self.check_result(results[name], "ERROR", None,
                               "perf record ended .*last words of record")
         self.assertIn("ERROR:3 XFAIL:1 XPASS:0 TIMEOUT:0 CRASH:0", done.stdout)
+
+    def test_refused_dump(self) -> None:
+        """perf is right to refuse a dump of another version, but not one of a right version."""
+        self.words = "wrong jitdump version 2, expected 1"
+        results, _ = self.run_cases("255", "crash/inject", "crash/inject.refused")
+        self.check_result(results["inject"], "ERROR", None, self.words)
+        self.check_result(results["inject.refused"], "XFAIL", None, "%s\nexp" % self.words)
+
+    def test_other_failure_with_unusable_dump(self) -> None:
+        results, _ = self.run_cases("255", "crash/inject.refused")
+        self.check_result(results["inject.refused"], "ERROR", None, "last words of inject")
 
     def test_nothing_written_is_no_crash(self) -> None:
         results, _ = self.run_cases("0", "crash/inject")
