@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <sys/mman.h>
 
 #include "workloads/emit/code_heap.h"
@@ -124,10 +123,8 @@ static int run(int argc, char **argv)
 	if (growth.unit > growth.heap.pages)
 		growth.unit = growth.heap.pages;
 	if (growth.manner == MMAP && growth.direction != UP &&
-	    growth.heap.backing->backing == JP_BACKING_HEAP) {
-		fprintf(stderr, "jitproof workload %s: the program break only grows up\n", argv[0]);
-		return 2;
-	}
+	    growth.heap.backing->backing == JP_BACKING_HEAP)
+		return jp_handshake_skip("a program break that grows down (--backing=heap)");
 	return jp_code_heap_run(argv[0], &growth.heap, begin, steps);
 }
 

@@ -207,10 +207,8 @@ static int run(int argc, char **argv)
 	scene.name = argv[0];
 	if (scene.replace && jp_noexec_skip_workload(dirname(strdupa(jp_handshake_setup()->truth))))
 		return EXIT_SUCCESS;
-	if (scene.how == HOW_EXEC && scene.replace) {
-		fprintf(stderr, "jitproof workload %s: --replace needs a new process\n", argv[0]);
-		return 2;
-	}
+	if (scene.how == HOW_EXEC && scene.replace)
+		return jp_handshake_skip("a new process for --replace: --how=exec starts none");
 	/* Only VIEWS writes code through another mapping. The others need memory that becomes
 	 * executable after it was written: skip if the kernel denies that. */
 	if (scene.protect != JP_PROTECT_VIEWS && jp_handshake_skip_denied())

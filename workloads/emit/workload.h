@@ -24,7 +24,7 @@ struct jp_workload {
  *	<- "ready PID"			once code is loaded and all threads run
  *	-> "step NAME [ARG]" <- "done NAME"  (or "failed NAME: why")
  *	-> "stop" (or end of file, SIGTERM, SIGINT): the workload joins its threads and exits
- *	<- "skip WHY"			instead of "ready": the machine lacks WHY
+ *	<- "skip WHY"			instead of "ready": the machine or the options lack WHY
  */
 struct jp_step {
 	const char *name; /* "map", "unmap", "remap", "thread", "exec" */
@@ -40,7 +40,8 @@ int jp_handshake_with_period(uint64_t period, const struct jp_step *steps, void 
  * prints its error and ends the process, so that the watcher notices. Returns 0, or -errno if the
  * thread could not start. */
 int jp_handshake_rounds(int (*round)(void *context), void *context);
-/* Sends "skip @why", the feature that the machine lacks. Returns the workload's exit status. */
+/* Sends "skip @why", the feature that the machine or the options lack. Returns the workload's exit
+ * status. */
 int jp_handshake_skip(const char *why);
 /* Skips the case if PR_SET_MDWE makes the kernel refuse to make written memory executable
  * (map_deny_write_exec(); files can still be mapped executable). Returns whether it skipped. */

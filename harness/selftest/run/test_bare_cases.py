@@ -56,3 +56,14 @@ class Bare(Folder):
                          "PASS:(22|21|20|19) FAIL:0 SKIP:[1-4] ERROR:0")
         self.assertRegex(done.stdout,
                          "folder # SKIP (inject=cut merges one file|profiler perf)")
+
+    def test_contradicting_options_are_skipped(self) -> None:
+        self.write("""\
+defaults : : launch --freq=999 : samples=100
+case launch check : fork_exec --how=exec --replace=/bin/sh
+case perf check : fork_exec --how=exec --replace=/bin/sh : launch-by perf --freq=999
+case reuse check : address_reuse --how=unmap --backing=heap
+case growth check : coalesced_growth --manner=mmap --direction=down --backing=heap
+""", "expected", "options")
+        done = process.run([JITPROOF, "run", "--expected", self.place("expected")], timeout=60)
+        self.assertIn("FAIL:0 SKIP:4 ERROR:0", done.stdout)
