@@ -8,6 +8,7 @@ import re
 from typing import Iterable, Mapping, Sequence
 
 from ci.base import files, text
+from ci.hunt.relations import AGAINST, WITHOUT, is_of_relation
 from ci.hunt.space import CAPTURE, INJECT, Crossing
 from ci.hunt.trial import Signature
 
@@ -30,8 +31,12 @@ class Known:
 
     def is_cause_of(self, signature: Signature) -> bool:
         # A cause is an id of explain, with the validator's word in parentheses, or the word alone.
-        if self.metric != signature.metric or self.cause not in re.findall(r"[^ ()]+",
-                                                                           signature.cause):
+        # A difference between two results has no cause, and is of a metric of the same kind.
+        if is_of_relation(signature):
+            if self.metric.split(".")[0] != signature.metric.split(".")[0]:
+                return False
+        elif self.metric != signature.metric or self.cause not in re.findall(r"[^ ()]+",
+                                                                             signature.cause):
             return False
         tool, _, version = signature.tools.partition(" ")
         if tool != (self.tool or "perf"):
@@ -66,11 +71,16 @@ def read_titles(text: str) -> dict[str, list[frozenset[str]]]:
     return found
 
 
-def has_words(crossing: Crossing, words: frozenset[str]) -> bool:
+def has_words(signature: Signature, crossing: Crossing, words: frozenset[str]) -> bool:
     """Returns whether @crossing has the command of perf and one of the options in @words, the
-    title of a finding."""
+    title of a finding. A difference between two results needs such an option: that which the twin
+    lacks, if @signature states it."""
     options = {word for word in words if word.startswith("-")} - EVERYWHERE
     used = {name.partition(" ")[2] for name in crossing}
+    if is_of_relation(signature):
+        twin_lacks = signature.cause.removeprefix(WITHOUT)
+        if not (options & used if signature.cause == AGAINST else twin_lacks in options):
+            return False
     return ("inject" not in words or crossing.get(INJECT) == "perf") and (
         "record" not in words or crossing[CAPTURE].endswith(" perf")) and (
         not options or bool(options & used))
@@ -83,12 +93,14 @@ class Findings:
     titles: Mapping[str, list[frozenset[str]]]
 
     def find_id(self, signature: Signature, crossing: Crossing) -> str:
-        """Returns the id of the finding that explains @signature of @crossing, or "". The cause of
-        a difference that a reader shows is such an id."""
+        """Returns the id of the finding that explains @signature of @crossing, or "". Of several
+        findings, returns that whose title has most words. The cause of a difference that a reader
+        shows is such an id."""
         ids = [signature.cause] if ID.fullmatch(signature.cause) else [
             one.finding for one in self.failures if one.is_cause_of(signature)]
-        return next((name for name in ids if any(
-            has_words(crossing, words) for words in self.titles.get(name, ()))), "")
+        fitting = [(len(words), name) for name in ids for words in self.titles.get(name, ())
+                   if has_words(signature, crossing, words)]
+        return max(fitting, key=lambda one: one[0], default=(0, ""))[1]
 
 
 def read_results(folder: str) -> Findings:

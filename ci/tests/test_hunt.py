@@ -478,11 +478,32 @@ class Recognition(unittest.TestCase):
                 (reading, {"capture": "attach"}, "")):
             self.assertEqual(found.find_id(signature, crossing), expected)
 
+    def test_relations(self) -> None:
+        """A difference from a twin is known if a finding's title names the option that the twin
+        lacks; one from our inject, if it names an option of the crossing."""
+        found = known.Findings(self.lines, known.read_titles(
+            "### `inject --jit` does nothing for `record -z` - defect\n(perf.old-bug)\n"
+            "### `inject --jit` of two - defect\n(perf.two)\n"))
+        crossing = {"inject": "perf", "capture": "launch-by perf", "capture -z": ""}
+        for metric, cause, tools, crossing, expected in (
+                ("names.elf", "without -z", "perf 6.1.187", crossing, "perf.old-bug"),
+                ("names.elf", "against our inject", "perf 6.1.187", crossing, "perf.old-bug"),
+                ("names.elf", "against our inject", "perf 7.2.1", crossing, ""),
+                ("names.elf", "without -b", "perf 6.1.187", crossing, ""),
+                ("broken.chain", "without -z", "perf 6.1.187", crossing, ""),
+                ("a.c", "against our inject", "perf 7.2.1", crossing, ""),
+                ("names.elf", "without -z", "perf 6.1.187", {**crossing, "inject": "cut"}, "")):
+            self.assertEqual(found.find_id(Signature(metric, cause, tools), crossing), expected)
+
     def test_the_results(self) -> None:
         """The files of this tree name findings, and the findings have titles."""
         found = known.read_results(os.path.join(os.path.dirname(__file__), "../../results"))
         self.assertIn("perf.memfd-map", {one.finding for one in found.failures})
         self.assertEqual({one.finding for one in found.failures} - {*found.titles}, set())
+        compressed = {"inject": "perf", "capture": "launch-by perf", "capture -z": ""}
+        for metric, cause in (("names.unnamed", "hidden"), ("load.unnamed", "not-injected")):
+            self.assertEqual(found.find_id(Signature(metric, cause, "perf 7.3.4"), compressed),
+                             "perf.inject-compressed")
 
 
 class Running(Folder):
