@@ -197,6 +197,8 @@ void jp_check_enough_acts(const struct jp_evidence *evidence, const char *dir,
 
 void jp_check_evidence(struct jp_result *result)
 {
+	const struct jp_case *cas = result->cas;
+	const bool dumps = cas->methods && !(cas->methods >> JP_CHAIN & 1);
 	bool any = false;
 
 	check_enough_samples(JP_LEAST_N, result);
@@ -204,7 +206,10 @@ void jp_check_evidence(struct jp_result *result)
 	for (enum jp_method method = 0; method < JP_METHODS; method++)
 		any |= result->findings.judged[method];
 	if (!any)
-		jp_note(result, JP_ERROR, "nothing was checked: no sample was judged");
+		jp_note(result, JP_ERROR, "nothing was checked: no sample was judged%s",
+			dumps && !result->info.stack_dump
+				? "; the case's methods need stack dumps, by --stack"
+				: "");
 	check_enough_samples(JP_LEAST_DISTINCT, result);
 	check_enough_samples(JP_ALL_N, result);
 	if (any)

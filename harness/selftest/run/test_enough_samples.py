@@ -17,6 +17,7 @@ case scarce check : anon_exec --turns=2000 : attach --stack=8192 --freq=1999 : s
 case slow check : anon_exec : attach --stack=8192 --freq=97 : samples=200 seconds=4
 	broken.dump =0
 case started check : short_lived --then-none : launch : seconds=1
+case no-dumps check : anon_exec : launch-by perf --no-buildid : methods=dump seconds=1
 defaults : coalesced_growth --threads=2 --period=10 : launch : samples=1 distinct=1
 case acts check : : : acts=load:390 publish=jitdump
 	load.unnamed any, names.unnamed any, order.hidden any
@@ -72,6 +73,11 @@ class Enough(Folder):
         out = self.run_without_evidence("started")
         self.assertIn("\n# nothing was checked: no sample was judged\n", out)
         self.assertNotIn("# witness: ", out)
+
+    def test_no_dumps(self) -> None:
+        """The profiler's own options could have asked for stack dumps, and did not."""
+        self.assertIn("\n# nothing was checked: no sample was judged; the case's methods need "
+                      "stack dumps, by --stack\n", self.run_without_evidence("no-dumps"))
 
     def test_too_few_acts(self) -> None:
         out = self.run_without_evidence("idle")

@@ -160,6 +160,8 @@ class Command(unittest.TestCase):
                                "methods=dump,chain\n", ":1: methods 'chain' needs callchains"),
                               ("case a check : bad : launch-by perf --stack=8192 : methods=chain\n",
                                ":1: methods 'chain' needs callchains; with --stack, profilers"),
+                              ("case a check : bad : launch-by perf --freq=9 : methods=dump\n",
+                               ":1: methods 'dump' needs stack dumps, by --stack"),
                               ("case a check : bad : breakpoint --kernel\n",
                                ":1: --kernel; breakpoint takes no samples in the kernel"),
                               ("case a check : bad : launch-by perf --all-maps\n",
