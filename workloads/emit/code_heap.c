@@ -158,9 +158,8 @@ int jp_code_heap_run(const char *workload, struct jp_code_heap *heap, int (*begi
 	missing = ret && ret == heap->backing->error ? heap->backing->missing : NULL;
 	if (!ret)
 		ret = jp_handshake_with_period(heap->period * UINT64_C(1000000), steps, NULL);
+	ret = missing ? jp_handshake_skip(missing) : jp_handshake_status(workload, ret);
 	jp_path_stop(NULL);
 	close_heap(heap);
-	if (missing)
-		return jp_handshake_skip(missing);
-	return jp_handshake_status(workload, ret);
+	return ret;
 }

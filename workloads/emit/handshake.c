@@ -185,7 +185,7 @@ static void run_step(const struct jp_step *steps, void *context, char *line)
 	/* Mark the maps before the answer: the watcher may kill us after it. */
 	jp_maps_record_all();
 	if (ret < 0)
-		send_line("failed %s: %s\n", name, strerror(-ret));
+		send_line("failed %s: %s\n", name, jp_maps_describe_error(-ret));
 	else
 		send_line("done %s\n", name);
 }
@@ -277,7 +277,8 @@ int jp_handshake_status(const char *workload, int failed)
 	if (failed == -EACCES && jp_handshake_skip_denied())
 		return EXIT_SUCCESS;
 	if (failed)
-		fprintf(stderr, "jitproof workload %s: %s\n", workload, strerror(-failed));
+		fprintf(stderr, "jitproof workload %s: %s\n", workload,
+			jp_maps_describe_error(-failed));
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 

@@ -136,6 +136,42 @@ void jp_maps_record_seldom(void)
 	pthread_mutex_unlock(&maps.lock);
 }
 
+/* Returns the number of lines of this process's maps; 0 if they cannot be read. */
+static long count_lines(void)
+{
+	jp_cleanup_close int fd = open_maps();
+	char text[4096];
+	long count = 0;
+	ssize_t got;
+
+	while (fd >= 0 && (got = read(fd, text, sizeof(text))) > 0)
+		for (ssize_t i = 0; i < got; i++)
+			count += text[i] == '\n';
+	return count;
+}
+
+const char *jp_maps_describe_error(int error)
+{
+	/* The first system call to fail is mremap(), 5 mappings below the limit: commit
+	 * ea2c3f6f5545 "mm,mremap: bail out earlier in mremap_to under map pressure" (5.0). */
+	enum { RESERVED = 5 };
+	static const char limit_path[] = "/proc/sys/vm/max_map_count";
+	static _Thread_local char text[200];
+	jp_cleanup_fclose FILE *file = error == ENOMEM ? fopen(limit_path, "re") : NULL;
+	long limit, lines;
+
+	if (!file || fscanf(file, "%ld", &limit) != 1)
+		return strerror(error);
+	lines = count_lines();
+	if (lines < limit - RESERVED)
+		return strerror(error);
+	snprintf(text, sizeof(text),
+		 "%s: /proc/self/maps has %ld lines, and vm.max_map_count is %ld; as root, write a "
+		 "larger number to %s",
+		 strerror(error), lines, limit, limit_path);
+	return text;
+}
+
 void jp_maps_forked(void)
 {
 	pthread_mutex_init(&maps.lock, NULL);

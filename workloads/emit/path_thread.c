@@ -121,8 +121,9 @@ int jp_path_serve_handshake(const char *workload, int failed, const struct jp_st
 {
 	if (!failed)
 		jp_handshake(steps, context);
+	failed = jp_handshake_status(workload, failed);
 	jp_path_stop(NULL);
-	return jp_handshake_status(workload, failed);
+	return failed;
 }
 
 void jp_path_forked(void)

@@ -19,6 +19,7 @@
 #include "harness/format/truth/write.h"
 #include "workloads/emit/publish.h"
 #include "workloads/emit/eh_frame.h"
+#include "workloads/emit/maps.h"
 #include "workloads/publish/own_file.h"
 
 enum fault {
@@ -95,7 +96,7 @@ static int map_marker(void)
 
 		dump.marker = NULL;
 		fprintf(stderr, "jitproof workload: %s: mmap, executable: %s\n", dump.path,
-			strerror(-ret));
+			jp_maps_describe_error(-ret));
 		return ret;
 	}
 	jp_truth_map(before, jp_clock_now(),
