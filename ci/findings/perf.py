@@ -373,9 +373,11 @@ def show_attach_to_letters(context: Context, perf: Perf) -> tuple[bool, str]:
     program = context.path("caf\N{LATIN SMALL LETTER E WITH ACUTE}")
     shutil.copy(context.program, program)
     with subprocess.Popen([program, "60000"], stdout=subprocess.DEVNULL) as child:
-        run_record(perf, "-q", "-e", "cpu-clock:u", "-g", "-o", path, "-p", str(child.pid),
-                   "--", "sleep", "0.5")
-        child.kill()
+        try:
+            run_record(perf, "-q", "-e", "cpu-clock:u", "-g", "-o", path, "-p", str(child.pid),
+                       "--", "sleep", "0.5")
+        finally:
+            child.kill()
     ours = judge_file(context, path)
     lost = program not in perf.run("script", "--show-mmap-events", "-i", path).stdout
     return ours["samples"] > 0 and lost, \

@@ -53,7 +53,7 @@ struct jp_elf_copies {
 	struct wanted *first, **last;
 	bool late, done;
 	struct jp_map seen; /* files queued so far, by hash_mapping(); under the session's lock */
-	char *dir;
+	char *dir, index_path[PATH_MAX];
 	FILE *index;
 	struct jp_error err;
 	int error;
@@ -178,32 +178,30 @@ static void *copy_thread(void *context)
 	return NULL;
 }
 
-/* Creates the folder @dir/elf and the file `index` in it. Returns 0 or errno. */
-static int make_folder(struct jp_elf_copies *copies, const char *dir)
+/* Creates the folder @dir/elf and the file `index` in it. Returns 0, or -errno and a message. */
+static int make_folder(struct jp_elf_copies *copies, const char *dir, struct jp_error *err)
 {
-	char path[PATH_MAX];
-
 	if (asprintf(&copies->dir, "%s/elf", dir) < 0) {
 		copies->dir = NULL;
-		return ENOMEM;
+		return jp_fail(err, ENOMEM, "%s/elf: out of memory", dir);
 	}
 	if (mkdir(copies->dir, 0775) && errno != EEXIST)
-		return errno;
-	if (jp_path_build(path, sizeof(path), NULL, "%s/index", copies->dir))
-		return ENAMETOOLONG;
-	copies->index = jp_file_create(path, true, NULL);
-	return copies->index ? 0 : errno;
+		return jp_fail(err, errno, "%s: %s", copies->dir, strerror(errno));
+	if (jp_path_build(copies->index_path, sizeof(copies->index_path), err, "%s/index",
+			  copies->dir))
+		return -ENAMETOOLONG;
+	copies->index = jp_file_create(copies->index_path, true, err);
+	return copies->index ? 0 : -EIO;
 }
 
 struct jp_elf_copies *jp_elf_copies_start(const char *dir, bool late, struct jp_error *err)
 {
 	struct jp_elf_copies *copies = calloc(1, sizeof(*copies));
-	int error = copies ? make_folder(copies, dir) : ENOMEM;
+	int failed = copies ? make_folder(copies, dir, err)
+			    : jp_fail(err, ENOMEM, "%s/elf: out of memory", dir);
 
-	if (error) {
-		jp_fail(err, error, "%s/elf: %s", dir, strerror(error));
+	if (failed)
 		goto fail;
-	}
 	copies->late = late;
 	copies->last = &copies->first;
 	pthread_mutex_init(&copies->lock, NULL);
@@ -341,7 +339,7 @@ int jp_elf_copies_finish(struct jp_elf_copies *copies, struct jp_error *err)
 	error = copies->error;
 	if (error && err)
 		*err = copies->err;
-	if (jp_file_finish(copies->index, copies->dir, error ? NULL : err) && !error)
+	if (jp_file_finish(copies->index, copies->index_path, error ? NULL : err) && !error)
 		error = EIO;
 	jp_map_free(&copies->seen);
 	pthread_cond_destroy(&copies->changed);
