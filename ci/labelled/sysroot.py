@@ -4,7 +4,6 @@
 import bisect
 import collections
 import os
-import re
 import shutil
 import stat
 import struct
@@ -12,7 +11,6 @@ from typing import Iterable, Sequence
 
 from harness.selftest.support import run_directory as rd
 
-DUMP = re.compile(r"/jit-\d+\.dump$")
 PAGE = 4096
 
 

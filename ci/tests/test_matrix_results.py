@@ -5,7 +5,6 @@ import contextlib
 import json
 import os
 import re
-import subprocess
 from typing import Any
 import unittest
 import unittest.mock
@@ -93,11 +92,6 @@ class Store(Made):
                 self.store(folder, to=to)
             self.assertEqual(stored.load(self.store_cell(folder=to)).cases["a/one"]["why"],
                              "0.5 of 6.1. In DIR/x, DIR/x, DIR: no %s2/y, a%s." % (own, own))
-
-    def expect_message(self, done: subprocess.CompletedProcess[str], text: str) -> None:
-        """Expects one line on standard error, and no traceback."""
-        self.assertEqual((done.returncode, done.stderr),
-                         (99, "ci/matrix %s: %s\n" % (done.args[0], text)))
 
 
 def remove_key(record: dict[str, Any], key: str) -> dict[str, Any]:
