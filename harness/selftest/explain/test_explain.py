@@ -49,6 +49,19 @@ class Recording(Folder):
     def add_map(self, start: int, name: str, time: int, size: int = 0x10000, **more: Any) -> None:
         self.add_records(self.perf.map(PID, start, size, name, time, **more))
 
+    def build_library(self, source: str, *options: str, language: str = "assembler",
+                      name: str = "libmade.so") -> dict[str, int]:
+        """Builds and maps a library; returns the addresses of its symbols."""
+        self.library = self.place(name)
+        process.compile_c(source, self.library, "-shared", "-nostdlib", "-fPIC", *options,
+                          language=language)
+        return self.map_library(self.library)
+
+    def build_function(self, *options: str, name: str = "libmade.so") -> int:
+        """Builds and maps a library in C; returns the address of its function, without frame."""
+        return self.build_library("long made(long n) { return n + 1; }", "-fomit-frame-pointer",
+                                  *options, language="c", name=name)["made"]
+
     def map_library(self, path: str, time: int = 8) -> dict[str, int]:
         """Maps the text of a library; returns the addresses of its symbols."""
         self.add_map(LIBRARY, path, time, size=0x1000, pgoff=0x1000, ino=os.stat(path).st_ino)
@@ -290,46 +303,30 @@ class Walks(Recording):
 class Libraries(Recording):
     """Causes that need a file's call frame information."""
 
-    SOURCE = """
-    long leaf(long n) { long x = 1; while (n--) x ^= x << 7 ^ n; return x; }
-    #ifndef OTHER
-    #define OTHER
-    #endif
-    OTHER long other(long (*f)(long), long n)
-    { volatile long a[4] = {n}; return f(a[0]) + f(a[1]); }
-    #ifdef MORE
-    MORE
-    #endif
-    """
-
-    def build_library(self, *options: str) -> dict[str, int]:
-        path = self.place("libmade.so")
-        process.compile_c(self.SOURCE, path, "-O1", "-shared", "-fPIC", *options)
-        return self.map_library(path)
-
     def test_unknown_caller(self) -> None:
         """A function with a frame has a real caller: one constant address is no garbage."""
-        names = self.build_library("-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
+        names = self.build_library(
+            "long leaf(long n) { long x = 1; while (n--) x ^= x << 7 ^ n; return x; }\n"
+            "long other(long (*f)(long), long n)\n"
+            "{ volatile long a[4] = {n}; return f(a[0]) + f(a[1]); }", "-O1",
+            "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer", language="c")
         self.add_samples(names["leaf"] + 9, names["other"] + 20, ANON, count=100)
         self.expect_cause("attach-window", 1)
 
     def test_frame_pointer_without_a_record(self) -> None:
         """libffi keeps its caller's frame pointer at another place than the kernel expects."""
-        path = self.place("libmade.so")
-        process.run_or_raise(["gcc", "-shared", "-nostdlib", "-o", path, self.write(
-            ".globl made\nmade: .cfi_startproc\n.cfi_def_cfa 6, 32\n.cfi_offset 6, -16\n"
-            ".fill 64, 1, 0x90\n.cfi_endproc\n", "made.s")])
-        self.add_samples(MAIN, self.map_library(path)["made"] + 32, ANON, count=100)
+        names = self.build_library(
+            "made: .cfi_startproc\n.cfi_def_cfa 6, 32\n.cfi_offset 6, -16\n"
+            ".fill 64, 1, 0x90\n.cfi_endproc\n")
+        self.add_samples(MAIN, names["made"] + 32, ANON, count=100)
         self.expect_cause("library-no-frame-pointer", 1)
 
     def call_site(self, body: str) -> int:
         """Returns the return address of a call of a function with @body."""
-        path = self.place("libcalls.so")
-        process.run_or_raise(["gcc", "-shared", "-nostdlib", "-o", path, self.write(
-            "calls: .cfi_startproc\n" + body + " .balign 64\n .cfi_endproc\n"
-            "outer: .cfi_startproc\n call calls\nsite: ret\n .cfi_endproc\n", "c.s")])
         self.add_map(ANON, "//anon", 8)
-        self.symbols = self.map_library(path)
+        self.symbols = self.build_library(
+            "calls: .cfi_startproc\n" + body + " .balign 64\n .cfi_endproc\n"
+            "outer: .cfi_startproc\n call calls\nsite: ret\n .cfi_endproc\n")
         return self.symbols["site"]
 
     FRAME = ("push %rbp\n .cfi_def_cfa_offset 16\n .cfi_offset 6, -16\n mov %rsp, %rbp\n"
@@ -400,11 +397,10 @@ class Node(Recording):
 
     def setUp(self) -> None:
         super().setUp()
-        path = self.place("node")
-        process.compile_c("void Builtins_InterpreterEntryTrampoline(void) {} void other(void) {}",
-                          path, "-O0", "-shared", "-fPIC", "-falign-functions=64")
         self.add_records(self.perf.comm(PID, PID, "node", 8, executed=True))
-        places = self.map_library(path, 9)
+        places = self.build_library(
+            "void Builtins_InterpreterEntryTrampoline(void) {} void other(void) {}",
+            "-falign-functions=64", language="c", name="node")
         self.add_map(LIBC, "/usr/lib/libc.so.6", 9, size=0x100000)
         self.entry, self.other = (places[name] + 4 for name in
                                   ("Builtins_InterpreterEntryTrampoline", "other"))
@@ -552,11 +548,8 @@ class Dumps(Recording):
     def test_injected_and_covered(self) -> None:
         """A later record of anonymous memory at the same addresses hides the names and the unwind
         information of the injected file."""
-        path = self.place("jitted-%d-1.so" % PID)
-        process.run_or_raise(["gcc", "-shared", "-nostdlib", "-fasynchronous-unwind-tables", "-x",
-                              "c",
-                              "-", "-o", path], input="int f(void) { return 1; }")
-        function = self.map_library(path)["f"]
+        function = self.build_function("-fasynchronous-unwind-tables",
+                                       name="jitted-%d-1.so" % PID)
         self.add_map(LIBRARY, "//anon", 9, size=0x1000)
         self.add_dumps(function + 1, self.ASKED)
         found = self.run_json()
@@ -568,9 +561,8 @@ class Dumps(Recording):
     def test_injected_without_unwind_information(self) -> None:
         """The injected file exists without build id and call frame information."""
         path = self.place("jitted-%d-1.so" % PID)
-        process.run_or_raise(["gcc", "-shared", "-nostdlib", "-fno-asynchronous-unwind-tables",
-                              "-x", "c",
-                              "-", "-o", path], input="int f(void) { return 1; }")
+        process.compile_c("int f(void) { return 1; }", path, "-shared", "-nostdlib",
+                          "-fno-asynchronous-unwind-tables")
         process.run_or_raise(["strip", "-R", ".eh_frame", "-R", ".eh_frame_hdr", path])
         self.add_map(ANON, path, 8, ino=os.stat(path).st_ino)
         self.add_dumps(ANON + 8, self.ASKED)
@@ -589,17 +581,14 @@ class Dumps(Recording):
     def test_file_that_goes_on_by_frame_pointers(self) -> None:
         """perf follows frame pointers from a function without unwind information. The stack counts
         as whole if they lead to the thread's start."""
-        path = self.place("libbare.so")
-        process.run_or_raise(["gcc", "-shared", "-nostdlib", "-o", path, self.write(
-            ".globl bare\nbare: nop\n ret\n .balign 64\n"
-            ".globl whole\nwhole: .cfi_startproc\n ret\n .cfi_endproc\n", "bare.s")])
-        names = self.map_library(path)
+        names = self.build_library(".globl bare\nbare: nop\n ret\n .balign 64\n"
+                                   ".globl whole\nwhole: .cfi_startproc\n ret\n .cfi_endproc\n")
         bare = names["bare"]
         self.add_dumps(bare, self.ASKED, {64: 0, 72: MAIN + 8}, bp=self.STACK + 64)
         self.assertEqual(self.find_causes(), {})
         self.perf.drop_samples()
         self.add_dumps(bare, self.ASKED, {64: 1, 72: MAIN + 8}, bp=self.STACK + 64)
-        self.assertEqual(self.expect_cause("no-cfi-for-jit", 1)["file"], path)
+        self.assertEqual(self.expect_cause("no-cfi-for-jit", 1)["file"], self.library)
         self.perf.drop_samples()
         self.add_map(ANON, "//anon", 9)
         self.add_dumps(names["whole"], self.ASKED, {0: bare + 1, 64: 0, 72: ANON + 8},
@@ -608,12 +597,10 @@ class Dumps(Recording):
 
     def test_frame_pointer_that_skips_a_caller(self) -> None:
         """Assembly without unwind information has no frame: the frame pointer is its caller's."""
-        path = self.place("libasm.so")
-        process.run_or_raise(["gcc", "-shared", "-nostdlib", "-o", path, self.write(
+        names = self.build_library(
             ".globl bare\nbare: ret\n .balign 64\nframed: .cfi_startproc\n" +
             Libraries.FRAME + "ret\n .cfi_endproc\n .balign 64\n.globl outer\n"
-            "outer: .cfi_startproc\n call framed\n nop\n .cfi_endproc\n", "asm.s")])
-        names = self.map_library(path)
+            "outer: .cfi_startproc\n call framed\n nop\n .cfi_endproc\n")
         self.add_dumps(names["bare"], self.ASKED, {64: 0, 72: names["outer"] + 5},
                        bp=self.STACK + 64)
         self.assertNotIn("perf record -g", self.expect_cause("no-cfi-for-jit", 1)["remedy"])
@@ -621,22 +608,17 @@ class Dumps(Recording):
     def test_file_without_unwind_information_and_build_id(self) -> None:
         """perf 7.3 stores no build id of a Go program. The file is the recorded one if it is not
         newer than the recording."""
-        path = self.place("libbare.so")
-        process.run_or_raise(["gcc", "-shared", "-nostdlib", "-Wl,--build-id=none", "-o", path,
-                              self.write(".globl bare\nbare: nop\n ret\n", "bare.s")])
-        self.add_dumps(self.map_library(path)["bare"], self.ASKED)
-        self.assertEqual(self.expect_cause("no-cfi-for-jit", 1)["file"], path)
-        os.chmod(os.path.dirname(path), 0o755)  # explain drops root's rights
+        names = self.build_library(".globl bare\nbare: nop\n ret\n", "-Wl,--build-id=none")
+        self.add_dumps(names["bare"], self.ASKED)
+        self.assertEqual(self.expect_cause("no-cfi-for-jit", 1)["file"], self.library)
+        os.chmod(self.home, 0o755)  # explain drops root's rights
         later = time.time() + 100
-        os.utime(path, (later, later))
+        os.utime(self.library, (later, later))
         self.assertEqual([one["id"] for one in self.run_json()["stacks"]], ["missing-file"])
 
     def test_file_with_unwind_information_for_debuggers(self) -> None:
         """Go's programs have .debug_frame alone, which perf 7.2 reads, and explain does not."""
-        path = self.place("libbare.so")
-        process.compile_c("long bare(long n) { return n + 1; }", path, "-shared", "-nostdlib",
-                          "-fPIC", "-g", "-fno-asynchronous-unwind-tables")
-        self.add_dumps(self.map_library(path)["bare"], self.ASKED)
+        self.add_dumps(self.build_function("-g", "-fno-asynchronous-unwind-tables"), self.ASKED)
         self.perf.features[5] = rd.pack_string("6.12.1")
         self.assertIn("libdw", self.expect_cause("no-cfi-for-jit", 1)["remedy"])
         self.perf.features[5] = rd.pack_string("7.3.4")
@@ -644,53 +626,43 @@ class Dumps(Recording):
 
     def test_another_stack(self) -> None:
         """A frame lies below the dump, as if a signal handler has a stack of its own."""
-        path = self.place("libodd.so")
-        process.run_or_raise(["gcc", "-shared", "-nostdlib", "-o", path, self.write(
-            ".globl odd\nodd: .cfi_startproc\n.cfi_def_cfa 6, 16\n ret\n .cfi_endproc\n", "o.s")])
-        self.add_dumps(self.map_library(path)["odd"], self.ASKED, bp=self.STACK - 0x1000)
+        names = self.build_library(
+            ".globl odd\nodd: .cfi_startproc\n.cfi_def_cfa 6, 16\n ret\n .cfi_endproc\n")
+        self.add_dumps(names["odd"], self.ASKED, bp=self.STACK - 0x1000)
         self.assertIn("another stack", self.expect_cause("dump-too-small", 1)["remedy"])
 
     def test_return_probe(self) -> None:
-        path = self.place("libprobed.so")
-        process.compile_c("long probed(long n) { return n + 1; }", path, "-shared", "-nostdlib",
-                          "-fPIC", "-fomit-frame-pointer")
-        self.add_dumps(self.map_library(path)["probed"], self.ASKED, {0: 0x7fffffffe000})
+        self.add_dumps(self.build_function(), self.ASKED, {0: 0x7fffffffe000})
         self.assertIn("without return probes", self.expect_cause("no-cfi-for-jit", 1)["remedy"])
 
     def test_largest_dump(self) -> None:
         """The kernel cuts a dump of 65528 bytes, since a record has no room for more."""
-        path = self.place("libdeep.so")
-        process.run_or_raise(["gcc", "-shared", "-nostdlib", "-o", path, self.write(
-            ".globl deep\ndeep: .cfi_startproc\n.cfi_def_cfa 7, 70000\n ret\n .cfi_endproc\n",
-            "deep.s")])
+        names = self.build_library(
+            ".globl deep\ndeep: .cfi_startproc\n.cfi_def_cfa 7, 70000\n ret\n .cfi_endproc\n")
         self.ASKED = 65280
-        self.add_dumps(self.map_library(path)["deep"], self.ASKED)
+        self.add_dumps(names["deep"], self.ASKED)
         self.assertNotIn("dwarf", self.expect_cause("dump-too-small", 1)["remedy"])
 
     def test_stack_of_the_caller(self) -> None:
         """C code runs on another stack than the Go code that calls it."""
-        part, path = self.place("go.o"), self.place("libgo.so")
+        part = self.place("go.o")
         process.compile_c("long go(long n) { return n + 1; }", part, "-c", "-fPIC", "-g",
                           "-fno-asynchronous-unwind-tables")
-        process.compile_c("long c(long n) { return n; }", path, "-shared", "-nostdlib", "-fPIC",
-                          "-fomit-frame-pointer", part)
-        names = self.map_library(path)
+        names = self.build_library("long c(long n) { return n; }", "-fomit-frame-pointer", part,
+                                   language="c")
         self.add_dumps(names["c"], self.ASKED, {0: names["go"] + 4}, bp=self.STACK - 0x1000)
         self.perf.features[5] = rd.pack_string("7.3.4")
         self.assertIn("another stack", self.expect_cause("no-cfi-for-jit", 1)["remedy"])
 
     def test_file_with_unwind_information_without_index(self) -> None:
         """tcc writes no .eh_frame_hdr, which perf with libunwind needs."""
-        path = self.place("libbare.so")
-        process.compile_c("long bare(long n) { return n + 1; }", path, "-shared", "-nostdlib",
-                          "-fPIC", "-fomit-frame-pointer", "-Wl,--no-eh-frame-hdr")
-        self.add_dumps(self.map_library(path)["bare"], self.ASKED, {0: MAIN + 8})
+        self.add_dumps(self.build_function("-Wl,--no-eh-frame-hdr"), self.ASKED, {0: MAIN + 8})
         self.perf.features[5] = rd.pack_string("6.12.1")
         found = self.expect_cause("no-cfi-for-jit", 1)
-        self.assertEqual(found["file"], path)
+        self.assertEqual(found["file"], self.library)
         self.assertIn("libdw", found["remedy"])
         self.perf.features[5] = rd.pack_string("7.3.4")
-        self.assertNotIn(path, [one["file"] for one in self.find_causes().values()])
+        self.assertNotIn(self.library, [one["file"] for one in self.find_causes().values()])
 
     def test_image_of_a_runtime(self) -> None:
         """SBCL's code is in a file that is not ELF."""
