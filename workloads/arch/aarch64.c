@@ -1,38 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "workloads/emit/arch_code.h"
-
-#include <elf.h>
-#include <errno.h>
-#include <stddef.h>
-#include <sys/ptrace.h>
-#include <sys/uio.h>
 #include <sys/user.h>
-#include <ucontext.h>
 
 /* Calling convention of emitted code on arm64: x0 points to the function's own step. The function
  * preserves x29, and like any function of the AAPCS it may change x0 to x18. It changes no other
  * register. A call leaves the return address in x30. A function that makes calls stores x30 first,
  * in the word below the canonical frame address, and the frame pointer in the word below x30. */
 
-/* Registers: the step; two for scratch; the register through which code jumps to a landing pad; the
- * frame pointer; the link register. Number 31 is zero or sp, depending on the instruction. */
-enum { STEP = 0, COUNT = 9, VALUE = 10, TARGET = 16, FP = 29, LR = 30, ZERO = 31, STACK = 31 };
-
-static void put_insn(struct jp_code *code, uint32_t insn)
-{
-	jp_code_insn(code, &insn, sizeof(insn));
-}
+/* Registers of load_store.h. Code jumps to a landing pad through TARGET. Number 31 is zero or sp,
+ * depending on the instruction. */
+enum {
+	STEP = 0,
+	NUMBER = 8,
+	COUNT = 9,
+	VALUE = 10,
+	TARGET = 16,
+	FP = 29,
+	LR = 30,
+	ZERO = 31,
+	STACK = 31
+};
+#define ADD_COUNT      0x8b09014a /* add x10, x10, x9 */
+#define MULTIPLY_COUNT 0x9b097d4a /* mul x10, x10, x9 */
+#define XOR_COUNT      0xca09014a /* eor x10, x10, x9 */
+#define JUMP           0xd61f0200 /* br x16 */
+#define SYSTEM_CALL    0xd4000001 /* svc 0 */
+#define TRACED_FP      regs[FP]
+#include "workloads/arch/load_store.h"
 
 /* Emits the first instruction of a function. In memory with PROT_BTI, calls through a register may
  * reach only this instruction and paciasp. */
 void jp_arch_emit_landing_pad(struct jp_code *code)
 {
 	put_insn(code, 0xd503245f); /* bti c */
-}
-
-static void lower_sp(struct jp_code *code, uint32_t insn, int32_t by)
-{
-	jp_code_lower(code, &insn, sizeof(insn), by);
 }
 
 /* Emits `sub sp, sp, @by`, or `add sp, sp, -@by` if @by is negative. The immediate has 12 bits, and
@@ -60,26 +59,26 @@ static void pop_pair(struct jp_code *code, unsigned low, unsigned high)
 }
 
 /* Emits `ldr @reg, [@base, @offset]`. */
-static void load(struct jp_code *code, unsigned reg, unsigned base, size_t offset)
+static void load(struct jp_code *code, unsigned reg, unsigned base, int32_t offset)
 {
 	put_insn(code, 0xf9400000 | (uint32_t)offset / 8 << 10 | base << 5 | reg);
 }
 
 /* Emits `str @reg, [@base, @offset]`. */
-static void store(struct jp_code *code, unsigned reg, unsigned base, size_t offset)
+static void store(struct jp_code *code, unsigned reg, unsigned base, uint32_t offset)
 {
-	put_insn(code, 0xf9000000 | (uint32_t)offset / 8 << 10 | base << 5 | reg);
+	put_insn(code, 0xf9000000 | offset / 8 << 10 | base << 5 | reg);
 }
 
-static void move_value(struct jp_code *code, unsigned reg, uint16_t value)
+static void move_value(struct jp_code *code, unsigned reg, uint32_t value)
 {
-	put_insn(code, 0xd2800000 | (uint32_t)value << 5 | reg);
+	put_insn(code, 0xd2800000 | value << 5 | reg);
 }
 
 /* Emits `add @reg, @base, @value`, where register 31 is sp. */
-static void add_value(struct jp_code *code, unsigned reg, unsigned base, uint32_t value)
+static void add_value(struct jp_code *code, unsigned reg, unsigned base, int32_t value)
 {
-	put_insn(code, 0x91000000 | value << 10 | base << 5 | reg);
+	put_insn(code, 0x91000000 | (uint32_t)value << 10 | base << 5 | reg);
 }
 
 static void count_down(struct jp_code *code)
@@ -99,22 +98,6 @@ static void branch_back_to(struct jp_code *code, uint32_t target)
 	put_insn(code, 0x54000001 | encode_distance((int32_t)(target - code->emitted->size)));
 }
 
-void jp_arch_emit_loop(struct jp_code *code, size_t field)
-{
-	uint32_t top;
-
-	load(code, COUNT, STEP, field);
-	top = code->emitted->size;
-	put_insn(code, 0x8b09014a); /* add x10, x10, x9 */
-	put_insn(code, 0x9b097d4a); /* mul x10, x10, x9 */
-	put_insn(code, 0xca09014a); /* eor x10, x10, x9 */
-	count_down(code);
-	branch_back_to(code, top);
-}
-
-static const uint8_t word_registers[] = {
-	[JP_WORD_FP] = FP, [JP_WORD_STORED] = COUNT, [JP_WORD_CALLED] = TARGET};
-
 /* Reserves an instruction to load the function's word, which jp_arch_put_word() writes. */
 void jp_arch_load_word(struct jp_code *code, enum jp_word_use use)
 {
@@ -133,29 +116,10 @@ void jp_arch_put_word(struct jp_code *code, enum jp_word_use use)
 	jp_code_patch(code, code->loads_word - size, &insn, size);
 }
 
-void jp_arch_store_word(struct jp_code *code)
-{
-	store(code, COUNT, STACK, 16);
-}
-
 static void call_target(struct jp_code *code)
 {
 	put_insn(code, 0xd63f0000 | TARGET << 5);
-}
-
-void jp_arch_begin_body(struct jp_code *code)
-{
-	load(code, COUNT, STEP, offsetof(struct jp_path_step, repeat));
-	store(code, COUNT, STACK, 0);
-	store(code, STEP, STACK, 8);
-}
-
-/* Reserves an instruction, which jp_arch_end_branch() makes a branch if TARGET is 0. */
-uint32_t jp_arch_branch_at_end(struct jp_code *code)
-{
-	load(code, TARGET, STEP, sizeof(struct jp_path_step));
-	put_insn(code, 0);
-	return code->emitted->size - sizeof(uint32_t);
+	code->now.bp |= JP_INSN_RETURN;
 }
 
 void jp_arch_end_branch(struct jp_code *code, uint32_t at)
@@ -165,26 +129,6 @@ void jp_arch_end_branch(struct jp_code *code, uint32_t at)
 
 	jp_code_patch(code, at, &insn, sizeof(insn));
 }
-
-void jp_arch_call_next(struct jp_code *code)
-{
-	add_value(code, STEP, STEP, sizeof(struct jp_path_step));
-	call_target(code);
-	code->now.bp |= JP_INSN_RETURN;
-	load(code, STEP, STACK, 8);
-	code->now.bp &= ~JP_INSN_RETURN;
-}
-
-void jp_arch_repeat(struct jp_code *code, uint32_t at, uint32_t top)
-{
-	load(code, COUNT, STACK, at);
-	count_down(code);
-	store(code, COUNT, STACK, at);
-	branch_back_to(code, top);
-}
-
-_Static_assert(offsetof(struct jp_path_step, code) == 0,
-	       "the instructions load the next step's code");
 
 void jp_arch_emit_ret(struct jp_code *code)
 {
@@ -214,20 +158,9 @@ void jp_arch_restore_fp(struct jp_code *code)
 	code->now = (struct jp_truth_insn){.bp = JP_BP_CALLER};
 }
 
-void jp_arch_leave(struct jp_code *code)
-{
-	jp_arch_reset_sp(code);
-	jp_arch_restore_fp(code);
-}
-
 void jp_arch_push_return(struct jp_code *code)
 {
 	push_pair(code, ZERO, LR);
-}
-
-void jp_arch_pop_return(struct jp_code *code)
-{
-	pop_pair(code, COUNT, LR);
 }
 
 void jp_arch_align_sp(struct jp_code *code)
@@ -246,7 +179,7 @@ void jp_arch_emit_long_prologue(struct jp_code *code)
 	load(code, COUNT, STEP, 0);
 	jp_arch_save_fp(code);
 	load(code, VALUE, STEP, 8);
-	put_insn(code, 0x8b09014a); /* add x10, x10, x9 */
+	put_insn(code, ADD_COUNT);
 	jp_arch_set_fp(code);
 	push_pair(code, 19, 20);
 	push_pair(code, 21, 22);
@@ -257,11 +190,11 @@ void jp_arch_emit_long_epilogue(struct jp_code *code)
 {
 	jp_arch_adjust_sp(code, -48);
 	pop_pair(code, 21, 22);
-	put_insn(code, 0x8b09014a); /* add x10, x10, x9 */
+	put_insn(code, ADD_COUNT);
 	pop_pair(code, 19, 20);
 	jp_arch_restore_fp(code);
 	code->now.bp |= JP_INSN_SIGNED;
-	put_insn(code, 0xca09014a); /* eor x10, x10, x9 */
+	put_insn(code, XOR_COUNT);
 	put_insn(code, 0xd50323bf); /* autiasp */
 	code->now.bp &= ~JP_INSN_SIGNED;
 	put_insn(code, 0xd503201f); /* nop */
@@ -279,51 +212,6 @@ void jp_arch_touch_pages(struct jp_code *code)
 	put_insn(code, 0x381ff17f); /* sturb wzr, [x11, -1] */
 	count_down(code);
 	branch_back_to(code, top);
-}
-
-void jp_arch_jump_to_next(struct jp_code *code)
-{
-	add_value(code, STEP, STEP, sizeof(struct jp_path_step));
-	code->now.bp |= JP_INSN_TAIL;
-	put_insn(code, 0xd61f0200); /* br x16 */
-	code->now.bp &= ~JP_INSN_TAIL;
-}
-
-/* Emits a stub. A veneer, which linkers and runtimes put between a branch and a function that is
- * more than 128 MiB away, has the same code. */
-void jp_arch_emit_stub(struct jp_code *code)
-{
-	jp_arch_emit_landing_pad(code);
-	load(code, TARGET, STEP, sizeof(struct jp_path_step));
-	jp_arch_jump_to_next(code);
-}
-
-void jp_arch_begin_calls(struct jp_code *code)
-{
-	store(code, STEP, STACK, 16);
-	load(code, COUNT, STEP, offsetof(struct jp_path_step, before));
-	store(code, COUNT, STACK, 24);
-}
-
-void jp_arch_call_kernel(struct jp_code *code)
-{
-	add_value(code, 0, STACK, 64);
-	move_value(code, 1, 1024);
-	move_value(code, 2, 0);
-	move_value(code, 8, 278);
-	put_insn(code, 0xd4000001); /* svc 0 */
-	load(code, STEP, STACK, 16);
-}
-
-void jp_arch_call_clock(struct jp_code *code)
-{
-	add_value(code, 1, STACK, 64);
-	move_value(code, 0, 1);
-	jp_arch_load_word(code, JP_WORD_CALLED);
-	call_target(code);
-	code->now.bp |= JP_INSN_RETURN;
-	load(code, STEP, STACK, 16);
-	code->now.bp &= ~JP_INSN_RETURN;
 }
 
 const struct jp_arch_elf jp_arch_elf = {.machine = EM_AARCH64,
@@ -350,19 +238,6 @@ void jp_arch_read_interrupted(const void *ucontext, uint64_t *ip, uint64_t *sp)
 void jp_arch_clear_fp(void *ucontext)
 {
 	((ucontext_t *)ucontext)->uc_mcontext.regs[FP] = 0;
-}
-
-int jp_arch_read_traced(int pid, uint64_t *ip, uint64_t *sp, uint64_t *bp)
-{
-	struct user_regs_struct regs;
-	struct iovec to = {&regs, sizeof(regs)};
-
-	if (ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &to))
-		return -errno;
-	*ip = regs.pc;
-	*sp = regs.sp;
-	*bp = regs.regs[FP];
-	return 0;
 }
 
 /* The second copy of x0 only aligns the stack. */

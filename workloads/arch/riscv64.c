@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "workloads/emit/arch_code.h"
-
-#include <elf.h>
-#include <errno.h>
-#include <stddef.h>
-#include <sys/ptrace.h>
-#include <sys/uio.h>
 #include <asm/ptrace.h>
-#include <ucontext.h>
 
 /* Calling convention of emitted code on riscv64: a0 points to the function's own step. The function
  * preserves s0, and like any function of the ABI it may change ra, the a and the t registers. It
@@ -16,8 +8,7 @@
  * word below ra. After each call it loads ra again, because the kernel takes the first caller from
  * ra. */
 
-/* Registers: zero; the link register; the stack pointer; the frame pointer; several for scratch;
- * the step; the target of a jump. */
+/* Registers of load_store.h, and a third for scratch. */
 enum {
 	ZERO = 0,
 	LR = 1,
@@ -26,17 +17,21 @@ enum {
 	COUNT = 6,
 	VALUE = 7,
 	STEP = 10,
+	NUMBER = 17,
 	TARGET = 28,
 	FAR = 29
 };
+#define ADD_COUNT      0x006383b3 /* add t2, t2, t1 */
+#define MULTIPLY_COUNT 0x026383b3 /* mul t2, t2, t1 */
+#define XOR_COUNT      0x0063c3b3 /* xor t2, t2, t1 */
+#define JUMP           (0x67 | TARGET << 15)
+#define SYSTEM_CALL    0x73 /* ecall */
+#define TRACED_FP      s0
+#include "workloads/arch/load_store.h"
+
 /* RECORD: bytes of a frame record. NEAR: largest number of bytes by which one instruction can move
  * sp. */
 enum { RECORD = 16, NEAR = 2032 };
-
-static void put_insn(struct jp_code *code, uint32_t insn)
-{
-	jp_code_insn(code, &insn, sizeof(insn));
-}
 
 /* Returns an instruction with a destination, a base register and 12 bits of @value. */
 static uint32_t encode_immediate(uint32_t opcode, unsigned reg, unsigned base, int32_t value)
@@ -64,11 +59,6 @@ static void move_value(struct jp_code *code, unsigned reg, uint32_t value)
 		put_insn(code, 0x37 | reg << 7 | upper);
 	if (value != upper)
 		add_value(code, reg, upper ? reg : ZERO, (int32_t)(value - upper));
-}
-
-static void lower_sp(struct jp_code *code, uint32_t insn, int32_t by)
-{
-	jp_code_lower(code, &insn, sizeof(insn), by);
 }
 
 /* Emits code that lowers sp by @by bytes, or raises it if @by is negative. */
@@ -133,22 +123,6 @@ static void branch_back_to(struct jp_code *code, uint32_t target)
 	put_insn(code, encode_branch(0x1063, COUNT, target - code->emitted->size));
 }
 
-void jp_arch_emit_loop(struct jp_code *code, size_t field)
-{
-	uint32_t top;
-
-	load(code, COUNT, STEP, (int32_t)field);
-	top = code->emitted->size;
-	put_insn(code, 0x006383b3); /* add t2, t2, t1 */
-	put_insn(code, 0x026383b3); /* mul t2, t2, t1 */
-	put_insn(code, 0x0063c3b3); /* xor t2, t2, t1 */
-	count_down(code);
-	branch_back_to(code, top);
-}
-
-static const uint8_t word_registers[] = {
-	[JP_WORD_FP] = FP, [JP_WORD_STORED] = COUNT, [JP_WORD_CALLED] = TARGET};
-
 void jp_arch_load_word(struct jp_code *code, enum jp_word_use use)
 {
 	put_insn(code, 0x17 | FAR << 7); /* auipc t4, 0 */
@@ -165,11 +139,6 @@ void jp_arch_put_word(struct jp_code *code, enum jp_word_use use)
 	jp_code_patch(code, code->loads_word - size, &insn, size);
 }
 
-void jp_arch_store_word(struct jp_code *code)
-{
-	store(code, COUNT, STACK, 16);
-}
-
 /* Emits a call of the function whose address is in TARGET, and loads the link register again. */
 static void call_target(struct jp_code *code)
 {
@@ -181,45 +150,12 @@ static void call_target(struct jp_code *code)
 	code->now.bp &= ~JP_INSN_RETURN;
 }
 
-void jp_arch_begin_body(struct jp_code *code)
-{
-	load(code, COUNT, STEP, offsetof(struct jp_path_step, repeat));
-	store(code, COUNT, STACK, 0);
-	store(code, STEP, STACK, 8);
-}
-
-/* Reserves an instruction, which jp_arch_end_branch() makes a branch if TARGET is 0. */
-uint32_t jp_arch_branch_at_end(struct jp_code *code)
-{
-	load(code, TARGET, STEP, sizeof(struct jp_path_step));
-	put_insn(code, 0);
-	return code->emitted->size - sizeof(uint32_t);
-}
-
 void jp_arch_end_branch(struct jp_code *code, uint32_t at)
 {
 	const uint32_t insn = encode_branch(0x63, TARGET, code->emitted->size - at);
 
 	jp_code_patch(code, at, &insn, sizeof(insn));
 }
-
-void jp_arch_call_next(struct jp_code *code)
-{
-	add_value(code, STEP, STEP, sizeof(struct jp_path_step));
-	call_target(code);
-	load(code, STEP, STACK, 8);
-}
-
-void jp_arch_repeat(struct jp_code *code, uint32_t at, uint32_t top)
-{
-	load(code, COUNT, STACK, at);
-	count_down(code);
-	store(code, COUNT, STACK, at);
-	branch_back_to(code, top);
-}
-
-_Static_assert(offsetof(struct jp_path_step, code) == 0,
-	       "the instructions load the next step's code");
 
 void jp_arch_emit_ret(struct jp_code *code)
 {
@@ -253,21 +189,10 @@ void jp_arch_restore_fp(struct jp_code *code)
 	pop_pair(code, FP, LR);
 }
 
-void jp_arch_leave(struct jp_code *code)
-{
-	jp_arch_reset_sp(code);
-	jp_arch_restore_fp(code);
-}
-
 void jp_arch_push_return(struct jp_code *code)
 {
 	push_pair(code, ZERO, LR);
 	code->emitted->saved_at = code->emitted->size;
-}
-
-void jp_arch_pop_return(struct jp_code *code)
-{
-	pop_pair(code, COUNT, LR);
 }
 
 void jp_arch_align_sp(struct jp_code *code)
@@ -281,7 +206,7 @@ void jp_arch_emit_long_prologue(struct jp_code *code)
 	load(code, COUNT, STEP, 0);
 	jp_arch_save_fp(code);
 	load(code, VALUE, STEP, 8);
-	put_insn(code, 0x006383b3); /* add t2, t2, t1 */
+	put_insn(code, ADD_COUNT);
 	jp_arch_set_fp(code);
 	push_pair(code, 9, 18);
 	push_pair(code, 19, 20);
@@ -292,11 +217,11 @@ void jp_arch_emit_long_epilogue(struct jp_code *code)
 {
 	jp_arch_adjust_sp(code, -48);
 	pop_pair(code, 19, 20);
-	put_insn(code, 0x006383b3); /* add t2, t2, t1 */
+	put_insn(code, ADD_COUNT);
 	pop_pair(code, 9, 18);
 	jp_arch_restore_fp(code);
-	put_insn(code, 0x0063c3b3); /* xor t2, t2, t1 */
-	put_insn(code, 0x13);       /* nop */
+	put_insn(code, XOR_COUNT);
+	put_insn(code, 0x13); /* nop */
 	jp_arch_emit_ret(code);
 }
 
@@ -312,46 +237,6 @@ void jp_arch_touch_pages(struct jp_code *code)
 	put_insn(code, 0xfe038fa3); /* sb zero, -1(t2) */
 	count_down(code);
 	branch_back_to(code, top);
-}
-
-void jp_arch_jump_to_next(struct jp_code *code)
-{
-	add_value(code, STEP, STEP, sizeof(struct jp_path_step));
-	code->now.bp |= JP_INSN_TAIL;
-	put_insn(code, encode_immediate(0x67, ZERO, TARGET, 0));
-	code->now.bp &= ~JP_INSN_TAIL;
-}
-
-void jp_arch_emit_stub(struct jp_code *code)
-{
-	load(code, TARGET, STEP, sizeof(struct jp_path_step));
-	jp_arch_jump_to_next(code);
-}
-
-void jp_arch_begin_calls(struct jp_code *code)
-{
-	store(code, STEP, STACK, 16);
-	load(code, COUNT, STEP, offsetof(struct jp_path_step, before));
-	store(code, COUNT, STACK, 24);
-}
-
-void jp_arch_call_kernel(struct jp_code *code)
-{
-	add_value(code, STEP, STACK, 64);
-	move_value(code, 11, 1024);
-	move_value(code, 12, 0);
-	move_value(code, 17, 278);
-	put_insn(code, 0x73); /* ecall */
-	load(code, STEP, STACK, 16);
-}
-
-void jp_arch_call_clock(struct jp_code *code)
-{
-	add_value(code, 11, STACK, 64);
-	move_value(code, STEP, 1);
-	jp_arch_load_word(code, JP_WORD_CALLED);
-	call_target(code);
-	load(code, STEP, STACK, 16);
 }
 
 const struct jp_arch_elf jp_arch_elf = {.machine = EM_RISCV,
@@ -380,19 +265,6 @@ void jp_arch_read_interrupted(const void *ucontext, uint64_t *ip, uint64_t *sp)
 void jp_arch_clear_fp(void *ucontext)
 {
 	((ucontext_t *)ucontext)->uc_mcontext.__gregs[REG_S0] = 0;
-}
-
-int jp_arch_read_traced(int pid, uint64_t *ip, uint64_t *sp, uint64_t *bp)
-{
-	struct user_regs_struct regs;
-	struct iovec to = {&regs, sizeof(regs)};
-
-	if (ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &to))
-		return -errno;
-	*ip = regs.pc;
-	*sp = regs.sp;
-	*bp = regs.s0;
-	return 0;
 }
 
 asm(".macro begin_frame\n"
