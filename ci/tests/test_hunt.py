@@ -155,7 +155,6 @@ class Covers(unittest.TestCase):
         self.assertEqual(cover.open, set())
         self.assertEqual(len(cover.covered), len(list(space.list_pairs())) - 1)
 
-
     def test_version_of_perf(self) -> None:
         """A crossing names the version of perf if it uses perf."""
         cover = Cover(Space(LISTED, Request(("6.1", "6.12"))), 1)
@@ -208,6 +207,11 @@ class Refusing(Runner):
                      "no 9 in perf " + self.lacking.get(PERF, "at all"), frozenset())
 
 
+def make_hunt(runner: Runner, folder: str = "", versions: tuple[str, ...] = ()) -> Hunt:
+    return Hunt(argparse.Namespace(minutes=9, crossings=0, seed=1, jobs=1, folder=folder),
+                Space(LISTED, Request(versions)), runner)
+
+
 class Learning(unittest.TestCase):
     def test_likeness(self) -> None:
         """The first refusal that names an option makes hunt suspect it."""
@@ -223,24 +227,18 @@ class Learning(unittest.TestCase):
                         {"capture -z": "", PERF: "6.1"}):
             with self.subTest(lacking), tempfile.TemporaryDirectory() as folder:
                 runner = Refusing(lacking)
-                hunt = Hunt(argparse.Namespace(minutes=9, crossings=0, seed=1, jobs=1,
-                                               folder=folder),
-                            Space(LISTED, Request(("6.1", "6.12") if "capture -z" in lacking else
-                                                  ())), runner)
+                hunt = make_hunt(runner, folder, ("6.1", "6.12") if "capture -z" in lacking else ())
                 with contextlib.redirect_stdout(io.StringIO()):
                     for _ in range(60):
                         hunt.step()
                 self.assertEqual(hunt.cover.impossible, [frozenset(lacking.items())])
                 self.assertLess(runner.refused, 9)
 
-
     def test_lack_of_evidence(self) -> None:
         """Hunt reduces no ERROR whose reason is a lack of samples."""
         for why, found in (("too little evidence: judged.dump is 9", 0), ("perf inject ended", 1)):
             with tempfile.TemporaryDirectory() as folder:
-                hunt = Hunt(argparse.Namespace(minutes=0, crossings=0, seed=1, jobs=1,
-                                               folder=folder),
-                            Space(LISTED, Request(("6.1", "6.12"))), Refusing({"no": "such"}))
+                hunt = make_hunt(Refusing({"no": "such"}), folder, ("6.1", "6.12"))
                 with contextlib.redirect_stdout(io.StringIO()):
                     hunt.handle(Trial({**line.PLAIN, PERF: "6.1"}, "ERROR", why,
                                       frozenset({Signature("ERROR", why)})))
@@ -252,9 +250,7 @@ class Learning(unittest.TestCase):
                                    ("shown.frames", "cut", ["all"]),
                                    ("names.right", "without inside", ["none", "all"])):
             runner = Refusing({"no": "such"})
-            hunt = Hunt(argparse.Namespace(minutes=9, crossings=0, seed=1, jobs=1, folder=""),
-                        Space(LISTED), runner)
-            hunt.run_one({**line.PLAIN, "inside": "1"}, Signature(metric, cause))
+            make_hunt(runner).run_one({**line.PLAIN, "inside": "1"}, Signature(metric, cause))
             self.assertEqual(runner.readers, ran)
 
 
@@ -594,7 +590,6 @@ class Resuming(unittest.TestCase):
         self.assertEqual((new.covered, new.open, new.impossible),
                          (cover.covered, cover.open, cover.impossible))
         self.assertEqual(found.found, clusters.found)
-
 
     def test_log(self) -> None:
         """The log has a line for each crossing."""

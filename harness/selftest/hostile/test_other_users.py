@@ -21,6 +21,11 @@ MAPPED = r"PROT_READ, .*/perf\.data"
 setUpModule = other_users.prepare
 
 
+def fill(arguments: list[str], path: str) -> list[str]:
+    """Returns @arguments with @path in place of PATH."""
+    return [path if word == "PATH" else word for word in arguments]
+
+
 class Outputs(other_users.OtherUsers):
     def make_shared_folder(self, name: str) -> str:
         """Creates a folder of the attacker in which an ordinary victim may write."""
@@ -77,7 +82,7 @@ class Outputs(other_users.OtherUsers):
                     if what == "open":
                         os.chmod(path, 0o666)
                     with open(path if what == "open" else os.devnull, "rb") as held:
-                        self.run_it(*(path if word == "PATH" else word for word in arguments))
+                        self.run_it(*fill(arguments, path))
                         if what == "open":
                             self.assertEqual(held.read(), b"theirs")
                     if what == "open" and os.stat(path).st_size != 6:
@@ -91,8 +96,7 @@ class Outputs(other_users.OtherUsers):
         with self.swap_paths(self.attacker_path("dir"), self.attacker_path("other")):
             for _, arguments in self.list_writers():
                 for _ in range(4):
-                    self.run_it(*(self.attacker_path("dir/out") if word == "PATH" else word
-                                  for word in arguments))
+                    self.run_it(*fill(arguments, self.attacker_path("dir/out")))
                     self.assertEqual(os.listdir(self.place("ours")), [])
 
     def test_names_of_temporary_files(self) -> None:
@@ -100,8 +104,7 @@ class Outputs(other_users.OtherUsers):
         for name, arguments in self.list_writers():
             for end in (".part", ".tmp", ".00000000"):
                 self.plant_file(name + end, lambda path: files.write(path, "theirs"))
-            self.run_it(*(self.attacker_path(name) if word == "PATH" else word
-                          for word in arguments))
+            self.run_it(*fill(arguments, self.attacker_path(name)))
             for end in (".part", ".tmp", ".00000000"):
                 self.assertEqual(files.read(self.attacker_path(name + end)), "theirs")
 
@@ -125,7 +128,7 @@ class Outputs(other_users.OtherUsers):
         for name, arguments in self.list_writers():
             with self.subTest(name):
                 path = self.plant_file(name, other_users.make_dead_socket)
-                self.expect_refusal(*(path if word == "PATH" else word for word in arguments))
+                self.expect_refusal(*fill(arguments, path))
                 self.assertTrue(stat.S_ISSOCK(os.lstat(path).st_mode))
 
 
@@ -143,9 +146,7 @@ class Folders(other_users.OtherUsers):
         """Runs each command with @path, which must be refused; the victim's folder stays empty."""
         for arguments in self.list_folder_makers():
             with self.subTest(arguments):
-                output = self.expect_refusal(*(path if word == "PATH" else word
-                                               for word in arguments))
-                self.assertIn("not trusted", output)
+                self.assertIn("not trusted", self.expect_refusal(*fill(arguments, path)))
                 self.assertEqual(os.listdir(self.place("ours")), [])
 
     def test_below_a_link(self) -> None:

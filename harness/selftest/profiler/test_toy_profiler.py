@@ -31,16 +31,20 @@ DATA = """
 """
 
 
-@unittest.skipUnless(platform.machine() == "x86_64", "the toy reads x86-64's registers")
-class Toy(Folder):
-    def check_adapter(self, text: str, *workload: str) -> tuple[int, str]:
-        self.write(text, "profilers", "toy.py")
-        done = process.run([JITPROOF, "adapter", "check", "toy", *workload], timeout=240, env={
-            **os.environ, "JITPROOF_PROFILERS": self.place("profilers")})
+class Adapters(Folder):
+    def check_adapter(self, text: str, **environment: str) -> tuple[int, str]:
+        """Checks the adapter with this text; returns status and output."""
+        self.write(text, "profilers", "mine.py")
+        done = process.run([JITPROOF, "adapter", "check", "mine"], timeout=240, env={
+            **os.environ, "JITPROOF_PROFILERS": self.place("profilers"), **environment})
         self.assertEqual(done.stderr, "")
         if "perf_event_open" in done.stdout:
             self.skipTest("the clocks cannot be compared here")
         return done.returncode, done.stdout
+
+
+@unittest.skipUnless(platform.machine() == "x86_64", "the toy reads x86-64's registers")
+class Toy(Adapters):
 
     def test_length_of_the_toy(self) -> None:
         lines = [line for line in TOY.splitlines() if line.strip() and not line.startswith("#")]
@@ -140,36 +144,25 @@ if os.environ["MINE"] != "silent":
 
 
 @unittest.skipUnless(platform.machine() == "x86_64" and shutil.which("perf"), "needs perf")
-class Perf(Folder):
+class Perf(Adapters):
     def test_copied_file(self) -> None:
         """perf ends by the SIGINT that ends it, and its number of samples is an estimate."""
-        self.write(PERF, "profilers", "mine.py")
-        done = process.run([JITPROOF, "adapter", "check", "mine"], timeout=240, env={
-            **os.environ, "JITPROOF_PROFILERS": self.place("profilers")})
-        if "perf_event_open" in done.stdout:
-            self.skipTest("the clocks cannot be compared here")
-        attached = done.stdout.split("ok 2 attach\n")[0]
+        attached = self.check_adapter(PERF)[1].split("ok 2 attach\n")[0]
         self.assertRegex(attached, "# seen .*, mapped 100%, right 100%, ")
         self.assertNotIn("event.samples", attached)
 
 
-class Page(Folder):
+class Page(Adapters):
     """The adapter in docs/profiler-adapters.md."""
 
-    def check_adapter(self, mine: str, old: str = "", new: str = "") -> tuple[int, str]:
+    def check_page(self, mine: str, old: str = "", new: str = "") -> tuple[int, str]:
         """Checks the page's adapter with @new in place of @old."""
         page = files.read(os.path.join(HERE, "../../docs/profiler-adapters.md"))
         begin = page.index("import os\n")
         text = page[begin:page.index("```", begin)]
         self.assertIn(old, text)
-        self.write(text.replace(old, new) if old else text, "profilers", "mine.py")
-        os.chmod(self.write(MINE, "mine"), 0o755)
-        done = process.run([JITPROOF, "adapter", "check", "mine"], timeout=240, env={
-            **os.environ, "JITPROOF_PROFILERS": self.place("profilers"),
-            "JITPROOF_MINE": self.place("mine"), "MINE": mine})
-        if "perf_event_open" in done.stdout:
-            self.skipTest("the clocks cannot be compared here")
-        return done.returncode, done.stdout
+        return self.check_adapter(text.replace(old, new) if old else text, MINE=mine,
+                                  JITPROOF_MINE=self.write(MINE, "mine", runs=True))
 
     def test_messages(self) -> None:
         for mine, message in (
@@ -180,22 +173,22 @@ class Page(Folder):
                 ("bash;JIT;JIT", "samples of pid [0-9]+ in [a-z0-9_]+: 3 frames seen, [0-9]+ must "
                  "be, equal up to frame 1; then comes [a-z0-9_]+\n")):
             with self.subTest(mine):
-                self.assertRegex(self.check_adapter(mine)[1], message)
+                self.assertRegex(self.check_page(mine)[1], message)
 
     def test_kernel_and_suffix(self) -> None:
         """Suffixes of flamegraph tools are not part of a name."""
-        output = self.check_adapter("JIT_[j];JIT;do_syscall_64_[k]")[1]
+        output = self.check_page("JIT_[j];JIT;do_syscall_64_[k]")[1]
         self.assertRegex(output, "in [a-z0-9_]+: 2 frames seen, ")
         self.assertNotIn("misnamed", output)
 
     def test_no_version(self) -> None:
-        status, output = self.check_adapter("JIT", "^mine (", "^Mine v(")
+        status, output = self.check_page("JIT", "^mine (", "^Mine v(")
         self.assertEqual(status, 4)
         self.assertRegex(output, r"# profiler mine: mine: does not tell its version: '/.*/mine "
                          r"--version' printed 'mine 1\.0', and '\^Mine v\(\\S\+\)' was expected\n")
 
     def test_no_program(self) -> None:
         """The SKIP of a missing profiler that `ci/peers` lacks does not suggest ci/peers."""
-        status, output = self.check_adapter("JIT", 'name = "mine"', 'name = "mi-ne"')
+        status, output = self.check_page("JIT", 'name = "mine"', 'name = "mi-ne"')
         self.assertEqual(status, 4)
         self.assertIn("# profiler mine: mi-ne: not found in PATH; set JITPROOF_MI_NE\n", output)
