@@ -140,12 +140,6 @@ class Counts(Made):
         for name in ("addresses", "addresses_unmapped", "rootless", "single_frame", "sampled"):
             self.assertEqual(found[name], without[name], name)
 
-    def test_data_in_the_place_of_code(self) -> None:
-        self.add_records(self.perf.map(PID, ANON, 0x1000, "//anon", 200, rd.READ | rd.WRITE))
-        self.add_sample(ANON, LIBC, time=100)
-        self.add_sample(ANON, LIBC, time=300)
-        self.expect_figures(addresses=4, addresses_unmapped=1, rootless=0)
-
     def test_samples_of_guests(self) -> None:
         """Addresses of guests are in mappings without records."""
         for mode in (4, 5):
@@ -238,26 +232,20 @@ class Deferred(Made):
     """Kernels from 6.19 may walk the user part of a stack later, and write it in a record with the
     samples' cookie."""
 
-    RECORD, MARKER = 22, 2**64 - 640
-    COOKIE = 0x300000001
+    RECORD, MARKER, COOKIE = 22, 2**64 - 640, 0x300000001
 
     def setUp(self) -> None:
         super().setUp()
         # defer_callchain, defer_output
         self.perf.attrs[0].flags |= 3 << 38
 
-    def add_deferred_sample(self, time: int = 100, cookie: int = COOKIE,
-                            tid: int = PID) -> rd.Sample:
+    def add_deferred_sample(self, time: int = 100) -> None:
         made = self.add_sample(kernel=(2**64 - 2**20,), time=time)
-        made.chain += [self.MARKER, cookie]
-        made.tid = tid
-        return made
+        made.chain += [self.MARKER, self.COOKIE]
 
-    def add_deferred_chain(self, *user: int, time: int = 200, cookie: int = COOKIE, tid: int = PID,
-                           count: int | None = None) -> None:
-        count = len(user) if count is None else count
-        payload = struct.pack(f"<QQ{len(user)}Q", cookie, count, *user)
-        self.add_records(self.perf.side(self.RECORD, payload, time, rd.USER, PID, tid))
+    def add_deferred_chain(self, *user: int, time: int = 200, count: int = 0) -> None:
+        payload = struct.pack(f"<QQ{len(user)}Q", self.COOKIE, count or len(user), *user)
+        self.add_records(self.perf.side(self.RECORD, payload, time, rd.USER, PID, PID))
 
     def test_joined_deferred_chains(self) -> None:
         """One record completes each sample with the same cookie, before or after it in the file."""
@@ -272,36 +260,6 @@ class Deferred(Made):
         self.add_records(self.perf.map(PID, late, 0x1000, "//anon", 150))
         self.add_deferred_chain(late, LIBC, time=200)
         self.expect_figures(addresses=2, addresses_unmapped=1)
-
-    def test_many_rounds_later(self) -> None:
-        finished = rd.Record(rd.FINISHED_ROUND, 0, b"")
-        self.add_deferred_sample(time=100)
-        self.add_records(finished, self.perf.comm(PID, PID, "made", 120), finished,
-                         self.perf.comm(PID, PID, "made", 140), finished)
-        self.add_deferred_chain(ANON, LIBC, time=900)
-        self.expect_figures(user_stacks=1, addresses=2)
-
-    def test_another_cookie_or_thread(self) -> None:
-        self.add_deferred_sample(cookie=1)
-        self.add_deferred_sample(tid=PID + 1)
-        self.add_deferred_chain(ANON, LIBC)
-        self.expect_figures(samples=2, user_stacks=0, addresses=0)
-
-    def test_cookie_is_no_address(self) -> None:
-        self.add_deferred_sample(cookie=ANON)
-        self.expect_figures(samples=1, user_stacks=0, addresses=0)
-
-    def test_first_of_several(self) -> None:
-        """Each event of a thread may write such a record: the first record counts."""
-        self.add_deferred_sample()
-        self.add_deferred_chain(ANON, LIBC)
-        self.add_deferred_chain(ANON, ANON, ANON, LIBC)
-        self.expect_figures(addresses=2)
-
-    def test_empty(self) -> None:
-        self.add_deferred_sample()
-        self.add_deferred_chain()
-        self.expect_figures(samples=1, user_stacks=0)
 
     def test_longer_than_its_record(self) -> None:
         self.add_deferred_sample()
@@ -341,12 +299,6 @@ class Order(Made):
         self.add_records(finished, self.perf.map(PID, late, 0x1000, "//anon", 150), finished)
         self.expect_figures(addresses=2, addresses_unmapped=0)
 
-    def test_exec_forgets(self) -> None:
-        self.add_sample(ANON, LIBC, time=100)
-        self.add_records(self.perf.comm(PID, PID, "other", 150, True))
-        self.add_sample(ANON, LIBC, time=200)
-        self.expect_figures(addresses=4, addresses_unmapped=2, rootless=1)
-
     def test_perf_names_by_mappings_before_an_exec(self) -> None:
         """perf keeps mappings from before an exec; a newer mapping hides an older one. Injected
         code is named, too."""
@@ -376,55 +328,22 @@ class Order(Made):
         self.add_sample(ANON, pid=300, time=20)
         self.expect_figures(addresses=5, addresses_unmapped=2, rootless=1)
 
-    def test_end_is_outside(self) -> None:
-        self.add_sample(ANON + 0xfff, LIBC)
-        self.add_sample(ANON + 0x1000, LIBC)
-        self.add_sample(ANON - 1, LIBC)
-        self.expect_figures(addresses=6, addresses_unmapped=2)
-
 
 class Refusals(Made):
     """A refused file gives status 99, no figures, and a message with file, offset and
     expectation."""
 
-    def expect_refusal(self, raw: bytes, *patterns: str) -> None:
-        done = self.run_judge("--json", raw=raw)
-        self.assertEqual(done.returncode, 99, done.stdout + done.stderr)
-        self.assertEqual(done.stdout, "")
-        self.assertIn(self.path, done.stderr)
-        for pattern in patterns:
-            self.assertRegex(done.stderr, pattern)
-        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
-
-    def setUp(self) -> None:
-        super().setUp()
-        self.add_sample(ANON, LIBC)
-        self.raw = self.perf.pack()
-        self.data = rd.HEADER + len(self.perf.attrs[0].raw) + 16
-
-    def test_empty(self) -> None:
-        self.expect_refusal(b"")
-
-    def test_no_perf_data(self) -> None:
-        self.expect_refusal(b"\x7fELF" + bytes(200), "offset 0")
-
-    def test_cut_anywhere_in_data(self) -> None:
-        for end in range(self.data + 1, self.data + sum(len(record.pack()) for record in
-                                                        self.perf.records), 7):
-            self.expect_refusal(self.raw[:end], r"offset (0x)?[0-9a-f]+")
-
-    def test_record_of_no_size(self) -> None:
-        raw = bytearray(self.raw)
-        struct.pack_into("<H", raw, self.data + 6, 0)
-        self.expect_refusal(raw, rf"offset ({self.data}|0x{self.data:x})\b")
-
     def test_chain_longer_than_its_record(self) -> None:
-        self.perf.records[-1].chain += [LIBC] * 3
+        self.add_sample(ANON, *[LIBC] * 4)
         raw = bytearray(self.perf.pack())
         at = raw.rindex(struct.pack("<QQ", 6, rd.CONTEXT_USER))
         struct.pack_into("<Q", raw, at, 2**61 + 6)
-        start = self.data + sum(len(record.pack()) for record in self.perf.records[:-1])
-        self.expect_refusal(raw, rf"offset ({start}|0x{start:x})\b|offset ({at}|0x{at:x})\b")
+        start = rd.HEADER + len(self.perf.attrs[0].raw) + 16 + sum(
+            len(record.pack()) for record in self.perf.records[:-1])
+        done = self.run_judge("--json", raw=raw)
+        self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (99, "", 1))
+        self.assertIn(self.path, done.stderr)
+        self.assertRegex(done.stderr, rf"offset ({start}|0x{start:x}|{at}|0x{at:x})\b")
 
     def test_missing(self) -> None:
         done = process.run([JITPROOF, "judge", self.path + ".none"], timeout=240)

@@ -48,11 +48,11 @@ TEST(deferred)
 
 	jp_perf_deferred_sort(&deferred);
 	check_join("no chain came", 10, 100, 0, 0);
+	add_chain(10, 150, NULL, 0);
 	add_chain(10, 200, b, 1);
 	add_chain(11, 100, c, 2);
 	add_chain(10, 100, a, 3);
 	add_chain(10, 100, d, 1);
-	add_chain(10, 150, NULL, 0);
 	add_chain(9, 300, e, 1);
 	jp_perf_deferred_sort(&deferred);
 	check_join("the first of two equal chains is used", 10, 100, 1, 3);
