@@ -2,10 +2,8 @@
 """Tests damaged and hostile run directories, wrong command lines, full disks, and signals during a
 run: no command hangs, leaves processes or files, or makes partial results look complete."""
 
-import ctypes
 import glob
 import os
-import random
 import re
 import resource
 import shutil
@@ -19,7 +17,6 @@ from harness.selftest.support.scratch import (BINARY, FIXTURES, Folder, ROOT, ru
                                               needs_namespaces)
 
 FIXTURE = os.path.join(ROOT, "validators", "fixtures", "anon")
-KILLS = 24
 FILES = ("case", "truth", "perf.data", "maps", "capture")
 
 
@@ -389,34 +386,6 @@ class Killed(Folder):
                                        f"{capture} --stack=8192 : seconds=30 samples=9999999\n",
                                        "perf.data")
                     shutil.rmtree(self.place("run"))
-
-    def find_leftovers(self) -> list[str]:
-        """Returns leftovers: orphaned processes, which became children of this one, and files."""
-        return process.list_children() + os.listdir(self.home)
-
-    def test_killed_at_any_moment(self) -> None:
-        """Workloads that fork, exec and leave their session are all ended, whether `run` is killed
-        while it starts or later."""
-        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
-        self.addCleanup(ctypes.CDLL(None).prctl, 36, 0, 0, 0, 0)
-        mounts, chance = files.read("/proc/self/mounts"), random.Random(1)
-        for nth in range(KILLS):
-            started = nth % 2
-            moment = chance.uniform(0, 0.6 if started else 0.1)
-            glob_of = ("process-tree/*", "attach/*", "tree/*")[nth % 3]
-            with subprocess.Popen([BINARY, "run", glob_of],
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                  stderr=subprocess.DEVNULL,
-                                  env={**os.environ, "TMPDIR": self.home}) as run:
-                if started:
-                    run.stdout.readline()
-                time.sleep(moment)  # until the random moment of the signal
-                run.kill()
-            end = time.monotonic() + 240
-            while self.find_leftovers() and time.monotonic() < end:
-                time.sleep(0.01)
-            self.assertEqual(self.find_leftovers(), [], f"kill {nth} after {moment} s")
-        self.assertEqual(files.read("/proc/self/mounts"), mounts)
 
     def test_workload_that_ignores_its_pipe(self) -> None:
         """A workload that ignores the end of its control pipe ends, too."""
