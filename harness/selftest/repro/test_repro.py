@@ -46,9 +46,13 @@ class Packing(Folder):
         shutil.copytree(os.path.join(FIXTURES, name), target)
         return target
 
-    def run_repro(self, case: str = "fixture/anon", output: str = "x.tar", **more: Any) -> str:
-        done = run_binary("repro", case, "-o", self.place(output), "--from", self.place("run"),
-                        **more)
+    def pack(self, case: str = "fixture/anon", output: str = "x.tar", *options: str,
+             **more: Any) -> subprocess.CompletedProcess[str]:
+        return run_binary("repro", case, "-o", self.place(output), "--from", self.place("run"),
+                          *options, **more)
+
+    def run_repro(self, *arguments: str, **more: Any) -> str:
+        done = self.pack(*arguments, **more)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done.stdout
 
@@ -127,10 +131,8 @@ class Archive(Packing):
         text = files.read(os.path.join(FIXTURES, "anon", "case")).replace("case fixture/", "case ")
         self.write(text.rstrip("\n") + "\n\tbroken.dump >=95%\t# it is healthy\n",
                    "expected", "fixture")
-        done = run_binary("repro", "fixture/anon", "-o", self.place("x.tar"), "--from",
-                        self.place("run"), "--expected", self.place("expected"))
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("FAIL", done.stdout)
+        self.assertIn("FAIL", self.run_repro("fixture/anon", "x.tar", "--expected",
+                                             self.place("expected")))
         folder = self.unpack_archive()
         for source in ("case/case", "expected/fixture"):
             self.assertIn("broken.dump >=95%\t# it is healthy",
@@ -218,7 +220,6 @@ class Machine(Packing):
         self.assertRegex(done.stdout, r"# \./case/perf\.data: .*")
         self.assertEqual(get_verdict_lines(done.stdout), get_block(self.read_readme(there), "Seen"))
 
-
     def test_workloads_environment(self) -> None:
         """A variable that the workload does not have cannot be recorded."""
         self.write("case a check : bad silent : attach : seconds=60\n", "expected", "s")
@@ -260,18 +261,13 @@ class Machine(Packing):
 class Place(Packing):
     """Tests the archive's path: an older file stays until a complete archive replaces it."""
 
-    def write_repro(self, path: str,
-                    before: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
-        return run_binary("repro", "fixture/anon", "-o", path, "--from", self.place("run"),
-                        before=before)
-
     def test_cut_short(self) -> None:
         self.copy_fixture()
         kept = self.write("an older one\n", "x.tar")
-        done = self.write_repro(kept, ("prlimit", "--fsize=1000000"))
+        done = self.pack(before=("prlimit", "--fsize=1000000"))
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(self.read("x.tar"), "an older one\n")
-        self.assertEqual(self.write_repro(kept).returncode, 0)
+        self.run_repro()
         self.assertGreater(os.path.getsize(kept), 1000000)
         self.assertFalse(os.path.exists(kept + ".part"))
 
@@ -279,7 +275,7 @@ class Place(Packing):
         self.copy_fixture()
         os.mkfifo(self.place("fifo"))
         for path in (self.place("fifo"), "/dev/null", self.home):
-            done = self.write_repro(path)
+            done = self.pack(output=path)
             self.assertEqual(done.returncode, 99, done.stdout)
             self.assertIn("expected a regular file, or nothing, to write to", done.stderr)
 
@@ -293,8 +289,7 @@ class Hostile(Packing):
         files.write(self.place("mine"), SECRET)
 
     def expect_refusal(self, message: str) -> None:
-        done = run_binary("repro", "fixture/anon", "-o", self.place("x.tar"), "--from",
-                        self.place("run"))
+        done = self.pack()
         self.assertEqual(done.returncode, 99, done.stdout)
         self.assertRegex(done.stderr, message)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
@@ -328,17 +323,13 @@ class Hostile(Packing):
         os.symlink(self.place("ours"), self.place("run", "fixture"))
         self.expect_refusal("does not contain the case 'fixture/anon'")
 
-    def test_other_names_of_a_file(self) -> None:
+    def test_other_kinds_of_files(self) -> None:
+        """A hard link, a FIFO and a folder in place of a file."""
         self.replace_file("maps", os.link, self.place("mine"))
         self.expect_refusal("maps: has 2 hard links")
-
-    def test_fifo(self) -> None:
-        self.replace_file("capture", os.mkfifo)
-        self.expect_refusal("capture: not a regular file")
-
-    def test_folder_as_file(self) -> None:
-        self.replace_file("maps", os.mkdir)
-        self.expect_refusal("maps: not a regular file")
+        for make in (os.mkfifo, os.mkdir):
+            self.replace_file("maps", make)
+            self.expect_refusal("maps: not a regular file")
 
     def test_huge_file(self) -> None:
         with open(os.path.join(self.dir, "perf.data"), "r+b") as file:
@@ -397,9 +388,7 @@ class Hostile(Packing):
         os.symlink(self.place("mine"), self.place("x.tar"))
         os.mkfifo(self.place("fifo"))
         for output in ("x.tar", "fifo", "no/x.tar"):
-            done = run_binary("repro", "fixture/anon", "-o", self.place(output), "--from",
-                            self.place("run"))
-            self.assertEqual(done.returncode, 99, output)
+            self.assertEqual(self.pack(output=output).returncode, 99, output)
         self.assertEqual(files.read(self.place("mine")), SECRET)
 
     def test_command_line(self) -> None:

@@ -28,6 +28,7 @@ class Observed(Folder):
     def make_stream(self, fixture: str, *declares: str, names: bool = False) -> None:
         """Copies @fixture into self.dir with a stream, with or without names, for its perf.data."""
         self.dir = self.place(fixture)
+        shutil.rmtree(self.dir, ignore_errors=True)
         shutil.copytree(os.path.join(FIXTURES, fixture), self.dir)
         perf = rd.PerfData.load(os.path.join(self.dir, "perf.data"))
         os.unlink(os.path.join(self.dir, "perf.data"))
@@ -131,7 +132,6 @@ class Healthy(Observed):
         """An innermost frame without a name counts as unnamed. A native function's name is allowed
         where a path ends, but not for a fifth of all samples: those have lost their names."""
         for leaf, each, unnamed in (("?", 5, 8), ("memcpy", 5, 8), ("memcpy", 40, 0)):
-            shutil.rmtree(self.place("growth"), ignore_errors=True)
             self.make_stream("growth", "no-addresses", "no-mappings", names=True)
             self.change_samples(partial(replace_leaf, leaf), each)
             metrics = self.judge()["metrics"]
@@ -145,7 +145,6 @@ class Healthy(Observed):
                          ("no-time", "no-threads", "no-addresses")):
             for fixture in ("anon", "memfd", "reuse", "witness"):
                 with self.subTest(fixture + " ".join(declares)):
-                    shutil.rmtree(self.place(fixture), ignore_errors=True)
                     self.make_stream(fixture, *declares, names="no-addresses" in declares)
                     result = self.judge()
                     self.assertEqual(result["outcome"], "PASS", result["why"])
@@ -180,7 +179,6 @@ class Healthy(Observed):
             else:
                 self.expect_exceptions(("samples", "unwatched"),
                                        ("tasks.strangers", "other-process"))
-            shutil.rmtree(self.dir)
 
     def test_any_order(self) -> None:
         self.make_stream("anon")
