@@ -2,9 +2,10 @@
 /* Calling convention of emitted code on i386: edx points to the function's own step, whose fields
  * have 64 bits, but values that fit into 32 bits. The function preserves bp, and like any System V
  * function it may change eax, ecx and edx. It changes no other register. */
-#define WIDE       ""
-#define LOAD_COUNT "\x8b\x4a"
-#define DEC_COUNT  "\x49"
+#define WIDE      ""
+#define DEC_COUNT "\x49"
+#define ENDBR     "\xf3\x0f\x1e\xfb"
+#define STEP      2
 #include "workloads/arch/x86.h"
 
 /* Loads the word relative to the code's own address, which a call pushes. */
@@ -25,35 +26,6 @@ void jp_arch_put_word(struct jp_code *code, enum jp_word_use use)
 	int32_t distance = jp_code_word(code, 0xcc) + 7;
 
 	jp_code_patch(code, code->loads_word - 4, &distance, sizeof(distance));
-}
-
-/* mov [esp + 8], eax. The return address is at [esp + 56]. */
-void jp_arch_store_word(struct jp_code *code)
-{
-	JP_INSN(code, "\x89\x44\x24\x08");
-}
-
-void jp_arch_begin_body(struct jp_code *code)
-{
-	JP_INSN(code, "\x8b\x42\x18");     /* mov eax, [edx + repeat] */
-	JP_INSN(code, "\x89\x04\x24");     /* mov [esp], eax */
-	JP_INSN(code, "\x89\x54\x24\x04"); /* mov [esp + 4], edx */
-}
-
-uint32_t jp_arch_branch_at_end(struct jp_code *code)
-{
-	JP_INSN(code, "\x83\x7a\x20\x00"); /* cmp dword [edx + 32], 0: the next step's code */
-	JP_INSN(code, "\x74\x00");         /* je */
-	return code->emitted->size;
-}
-
-void jp_arch_call_next(struct jp_code *code)
-{
-	JP_INSN(code, "\x83\xc2\x20"); /* add edx, 32 */
-	JP_INSN(code, "\xff\x12");     /* call [edx] */
-	code->now.bp |= JP_INSN_RETURN;
-	JP_INSN(code, "\x8b\x54\x24\x04"); /* mov edx, [esp + 4] */
-	code->now.bp &= ~JP_INSN_RETURN;
 }
 
 void jp_arch_emit_long_prologue(struct jp_code *code)
@@ -82,27 +54,6 @@ void jp_arch_emit_long_epilogue(struct jp_code *code)
 	JP_INSN(code, "\x31\xc8");         /* xor eax, ecx */
 	JP_INSN(code, "\x0f\x1f\x40\x00"); /* nop */
 	jp_arch_emit_ret(code);
-}
-
-void jp_arch_jump_to_next(struct jp_code *code)
-{
-	JP_INSN(code, "\x83\xc2\x20"); /* add edx, 32 */
-	code->now.bp |= JP_INSN_TAIL;
-	JP_INSN(code, "\xff\x22"); /* jmp [edx] */
-	code->now.bp &= ~JP_INSN_TAIL;
-}
-
-void jp_arch_emit_stub(struct jp_code *code)
-{
-	JP_INSN(code, "\xf3\x0f\x1e\xfb"); /* endbr32 */
-	jp_arch_jump_to_next(code);
-}
-
-void jp_arch_begin_calls(struct jp_code *code)
-{
-	JP_INSN(code, "\x89\x54\x24\x10"); /* mov [esp + 16], edx */
-	JP_INSN(code, "\x8b\x4a\x08");     /* mov ecx, [edx + before] */
-	JP_INSN(code, "\x89\x4c\x24\x18"); /* mov [esp + 24], ecx */
 }
 
 void jp_arch_call_kernel(struct jp_code *code)

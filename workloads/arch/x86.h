@@ -2,9 +2,10 @@
 #pragma once
 
 /* What x86-64 and i386 emit alike. The file of the architecture defines these bytes first:
- * WIDE       before an instruction with operands of a register's size
- * LOAD_COUNT mov rcx, [rdi + ...] or mov ecx, [edx + ...], without its last byte
- * DEC_COUNT  dec rcx or dec ecx
+ * WIDE      before an instruction with operands of a register's size
+ * DEC_COUNT dec rcx or dec ecx
+ * ENDBR     endbr64 or endbr32
+ * STEP      number of the register with the address of the step: rdi or edx
  */
 #include <elf.h>
 #include <errno.h>
@@ -18,6 +19,25 @@
 
 #define PUSH(code, bytes) jp_code_lower(code, bytes, sizeof(bytes) - 1, (int32_t)sizeof(void *))
 #define POP(code, bytes)  jp_code_lower(code, bytes, sizeof(bytes) - 1, -(int32_t)sizeof(void *))
+
+enum { AX = 0, CX = 1, SP = 4, LOAD = 0x8b, STORE = 0x89, DEC = 0xff };
+
+/* Emits an instruction on @reg and the memory @offset bytes above the address in @base. For DEC,
+ * @reg is 1 and selects the operation. */
+static void access_memory(struct jp_code *code, uint8_t opcode, uint8_t reg, uint8_t base,
+			  uint32_t offset)
+{
+	unsigned char bytes[8] = WIDE;
+	uint32_t size = sizeof(WIDE) - 1;
+
+	bytes[size++] = opcode;
+	bytes[size++] = (offset ? 0x40 : 0) | reg << 3 | base;
+	if (base == SP)
+		bytes[size++] = 0x24;
+	if (offset)
+		bytes[size++] = offset;
+	jp_code_insn(code, bytes, size);
+}
 
 /* Emits `sub rsp, @by`, or `add rsp, -@by` if @by is negative. */
 void jp_arch_adjust_sp(struct jp_code *code, int32_t by)
@@ -47,17 +67,45 @@ static void jump_back_to(struct jp_code *code, uint32_t target)
 
 void jp_arch_emit_loop(struct jp_code *code, size_t field)
 {
-	char load[] = LOAD_COUNT; /* with @field in the place of the final 0 */
 	uint32_t top;
 
-	load[sizeof(load) - 1] = (char)field;
-	jp_code_insn(code, load, sizeof(load));
+	access_memory(code, LOAD, CX, STEP, field);
 	top = code->emitted->size;
 	JP_INSN(code, WIDE "\x8d\x44\x08\x07"); /* lea rax, [rax + rcx + 7] */
 	JP_INSN(code, WIDE "\x6b\xc0\x21");     /* imul rax, rax, 33 */
 	JP_INSN(code, WIDE "\x31\xc8");         /* xor rax, rcx */
 	JP_INSN(code, DEC_COUNT);
 	jump_back_to(code, top);
+}
+
+/* Emits `mov [rsp + 16], rax` or `mov [esp + 8], eax`. The return address is at [rsp + 56]. */
+void jp_arch_store_word(struct jp_code *code)
+{
+	access_memory(code, STORE, AX, SP, 2 * sizeof(void *));
+}
+
+void jp_arch_begin_body(struct jp_code *code)
+{
+	access_memory(code, LOAD, AX, STEP, offsetof(struct jp_path_step, repeat));
+	access_memory(code, STORE, AX, SP, 0);
+	access_memory(code, STORE, STEP, SP, sizeof(void *));
+}
+
+void jp_arch_begin_calls(struct jp_code *code)
+{
+	access_memory(code, STORE, STEP, SP, 16);
+	access_memory(code, LOAD, CX, STEP, offsetof(struct jp_path_step, before));
+	access_memory(code, STORE, CX, SP, 24);
+}
+
+uint32_t jp_arch_branch_at_end(struct jp_code *code)
+{
+	char compare[] = WIDE "\x83\x78\x20"; /* cmp qword [... + 32], 0: the next step's code */
+
+	compare[sizeof(WIDE)] |= STEP;
+	jp_code_insn(code, compare, sizeof(compare));
+	JP_INSN(code, "\x74\x00"); /* je */
+	return code->emitted->size;
 }
 
 void jp_arch_end_branch(struct jp_code *code, uint32_t at)
@@ -69,20 +117,45 @@ void jp_arch_end_branch(struct jp_code *code, uint32_t at)
 
 void jp_arch_repeat(struct jp_code *code, uint32_t at, uint32_t top)
 {
-	if (at) {
-		char insn[] = WIDE "\xff\x4c\x24"; /* dec qword [rsp + at] */
-
-		insn[sizeof(insn) - 1] = (char)at;
-		jp_code_insn(code, insn, sizeof(insn));
-	} else {
-		JP_INSN(code, WIDE "\xff\x0c\x24"); /* dec qword [rsp] */
-	}
+	access_memory(code, DEC, 1, SP, at);
 	jump_back_to(code, top);
 }
 
 _Static_assert(sizeof(struct jp_path_step) == 32 && offsetof(struct jp_path_step, code) == 0 &&
 		       offsetof(struct jp_path_step, repeat) == 24,
 	       "the instructions contain these offsets");
+
+/* Emits `add rdi, 32`, and an indirect jump or call to the code of that step. */
+static void go_to_next(struct jp_code *code, uint8_t operation, uint8_t flag)
+{
+	char add[] = WIDE "\x83\xc0\x20";
+	const uint8_t go[] = {0xff, operation | STEP};
+
+	add[sizeof(WIDE)] |= STEP;
+	jp_code_insn(code, add, sizeof(add) - 1);
+	code->now.bp |= flag;
+	jp_code_insn(code, go, sizeof(go));
+	code->now.bp &= ~flag;
+}
+
+void jp_arch_call_next(struct jp_code *code)
+{
+	go_to_next(code, 0x10, 0);
+	code->now.bp |= JP_INSN_RETURN;
+	access_memory(code, LOAD, STEP, SP, sizeof(void *));
+	code->now.bp &= ~JP_INSN_RETURN;
+}
+
+void jp_arch_jump_to_next(struct jp_code *code)
+{
+	go_to_next(code, 0x20, JP_INSN_TAIL);
+}
+
+void jp_arch_emit_stub(struct jp_code *code)
+{
+	JP_INSN(code, ENDBR);
+	jp_arch_jump_to_next(code);
+}
 
 void jp_arch_save_fp(struct jp_code *code)
 {

@@ -2,9 +2,10 @@
 /* Calling convention of emitted code on x86-64: rdi points to the function's own step. The function
  * preserves bp, and like any System V function it may change rdi and the other caller-saved
  * registers. It changes no other register and does not use the red zone below sp. */
-#define WIDE       "\x48"
-#define LOAD_COUNT WIDE "\x8b\x4f"
-#define DEC_COUNT  WIDE "\xff\xc9"
+#define WIDE      "\x48"
+#define DEC_COUNT WIDE "\xff\xc9"
+#define ENDBR     "\xf3\x0f\x1e\xfa"
+#define STEP      7
 #include "workloads/arch/x86.h"
 
 void jp_arch_load_word(struct jp_code *code, enum jp_word_use use)
@@ -21,35 +22,6 @@ void jp_arch_put_word(struct jp_code *code, enum jp_word_use use)
 	int32_t distance = jp_code_word(code, 0xcc);
 
 	jp_code_patch(code, code->loads_word - 4, &distance, sizeof(distance));
-}
-
-/* mov [rsp + 16], rax. The return address is at [rsp + 56]. */
-void jp_arch_store_word(struct jp_code *code)
-{
-	JP_INSN(code, "\x48\x89\x44\x24\x10");
-}
-
-void jp_arch_begin_body(struct jp_code *code)
-{
-	JP_INSN(code, "\x48\x8b\x47\x18");     /* mov rax, [rdi + repeat] */
-	JP_INSN(code, "\x48\x89\x04\x24");     /* mov [rsp], rax */
-	JP_INSN(code, "\x48\x89\x7c\x24\x08"); /* mov [rsp + 8], rdi */
-}
-
-uint32_t jp_arch_branch_at_end(struct jp_code *code)
-{
-	JP_INSN(code, "\x48\x83\x7f\x20\x00"); /* cmp qword [rdi + 32], 0: the next step's code */
-	JP_INSN(code, "\x74\x00");             /* je */
-	return code->emitted->size;
-}
-
-void jp_arch_call_next(struct jp_code *code)
-{
-	JP_INSN(code, "\x48\x83\xc7\x20"); /* add rdi, 32 */
-	JP_INSN(code, "\xff\x17");         /* call [rdi] */
-	code->now.bp |= JP_INSN_RETURN;
-	JP_INSN(code, "\x48\x8b\x7c\x24\x08"); /* mov rdi, [rsp + 8] */
-	code->now.bp &= ~JP_INSN_RETURN;
 }
 
 void jp_arch_emit_long_prologue(struct jp_code *code)
@@ -80,27 +52,6 @@ void jp_arch_emit_long_epilogue(struct jp_code *code)
 	JP_INSN(code, "\x48\x31\xc8");     /* xor rax, rcx */
 	JP_INSN(code, "\x0f\x1f\x40\x00"); /* nop */
 	jp_arch_emit_ret(code);
-}
-
-void jp_arch_jump_to_next(struct jp_code *code)
-{
-	JP_INSN(code, "\x48\x83\xc7\x20"); /* add rdi, 32 */
-	code->now.bp |= JP_INSN_TAIL;
-	JP_INSN(code, "\xff\x27"); /* jmp [rdi] */
-	code->now.bp &= ~JP_INSN_TAIL;
-}
-
-void jp_arch_emit_stub(struct jp_code *code)
-{
-	JP_INSN(code, "\xf3\x0f\x1e\xfa"); /* endbr64 */
-	jp_arch_jump_to_next(code);
-}
-
-void jp_arch_begin_calls(struct jp_code *code)
-{
-	JP_INSN(code, "\x48\x89\x7c\x24\x10"); /* mov [rsp + 16], rdi */
-	JP_INSN(code, "\x48\x8b\x4f\x08");     /* mov rcx, [rdi + before] */
-	JP_INSN(code, "\x48\x89\x4c\x24\x18"); /* mov [rsp + 24], rcx */
 }
 
 void jp_arch_call_kernel(struct jp_code *code)
