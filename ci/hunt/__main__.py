@@ -26,6 +26,7 @@ from ci.perf import perf_tools
 # Half a gigabyte of stacks a second, which each reader unwinds for minutes.
 HEAVY: tuple[Crossing, ...] = (
     {"capture --freq": "7999", "capture --stack": "65528"},
+    {"capture -a": "", "capture --stack": "65528"},
     {"capture": "breakpoint", "capture --stack": "65528"})
 TREE = os.path.abspath(__file__ + "/../../..")
 
@@ -42,6 +43,7 @@ class Hunt:
         # Crossings to try next, and the values that each of them is to try.
         self.next: list[Crossing] = []
         self.suspects: dict[frozenset[Item], Crossing] = {}
+        self.learned: dict[str, Crossing] = {}  # by the reason of the refusal
         self.relations = Relations(runner)
         self.known = known.read_results(os.path.join(TREE, "results"))
         self.pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
@@ -96,16 +98,19 @@ class Hunt:
     def learn(self, trial: Trial) -> None:
         """Learns which values make the machine or a tool refuse @trial: excludes values that are
         refused alone; of other crossings, tries the suspected values alone next."""
+        reason = remove_options(remove_figures(trial.why))
         items = self.suspects.get(frozenset(trial.crossing.items()))
+        if not items and self.learned.get(reason, trial.crossing).items() < trial.crossing.items():
+            items = self.learned[reason]  # of another version of perf
         if items:
+            self.learned[reason] = items
             # A refusal that names perf's version does not hold for other versions.
             if trial.crossing.get(PERF, trial.why + "\n") in trial.why:
                 items = {**items, PERF: trial.crossing[PERF]}
             self.cover.exclude(items)
             report.print_impossible(items, trial.why)
             return
-        items = self.cover.find_suspect(trial.crossing,
-                                        remove_options(remove_figures(trial.why)))
+        items = self.cover.find_suspect(trial.crossing, reason)
         if items:
             self.next.append(make_smallest(self.space, items.items(), trial.crossing))
             self.suspects[frozenset(self.next[-1].items())] = items

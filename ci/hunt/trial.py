@@ -24,7 +24,8 @@ NUMBER = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|\d+(?:\.\d+)?")
 # A tool exited with 0 and wrote a file that nobody reads: cases allow it as tool-crash.
 UNREADABLE = "inject ended with N and wrote a file whose records do not follow each other"
 # An ERROR with one of these reasons is no sign of a defect of a tool.
-LACKS_EVIDENCE = ("too little evidence", "nothing was checked")
+LACKS_EVIDENCE = ("too little evidence", "nothing was checked",
+                  " records (mappings, processes, names) were lost")
 UNIT = re.compile(r"^([\w.]+): N(?: of N)? with cause ([^,;]+)"
                   r"(?:, which nothing allows|; allowed .*)$")
 

@@ -234,6 +234,17 @@ class Learning(unittest.TestCase):
                 self.assertEqual(hunt.cover.impossible, [frozenset(lacking.items())])
                 self.assertLess(runner.refused, 9)
 
+    def test_refusals_of_each_version(self) -> None:
+        """What hunt has learned with a version of perf, it excludes for the next at once."""
+        found: list[Crossing] = [{"capture -z": "", PERF: version} for version in ("6.1", "6.12")]
+        crossings = [{**line.PLAIN, CAPTURE: "launch-by perf", **one} for one in found]
+        hunt = make_hunt(Refusing({}), versions=("6.1", "6.12"))
+        hunt.suspects[frozenset(crossings[0].items())] = {"capture -z": ""}
+        with contextlib.redirect_stdout(io.StringIO()):
+            for crossing in crossings:
+                hunt.learn(Trial(crossing, "SKIP", "perf %s: no -z" % crossing[PERF], frozenset()))
+        self.assertEqual(hunt.cover.impossible, [frozenset(one.items()) for one in found])
+
     def test_lack_of_evidence(self) -> None:
         """Hunt reduces no ERROR whose reason is a lack of samples."""
         for why, found in (("too little evidence: judged.dump is 9", 0), ("perf inject ended", 1)):
