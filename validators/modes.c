@@ -5,9 +5,11 @@
  * which the thread entered the kernel; perf_callchain_kernel() and perf_callchain_user()
  * (arch/x86/events/core.c) begin with them. */
 #include <elf.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "harness/base/map.h"
 #include "harness/judge/validator.h"
 #include "validators/sample_class.h"
 
@@ -17,8 +19,9 @@ struct modes {
 	const struct jp_event_asked *checked[2]; /* last attributes checked: [0] of other records,
 						    [1] of samples */
 	uint64_t samples, user, kernel, bad;
-	uint64_t wanted;   /* number of samples that is_wanted() permits */
-	uint32_t unwanted; /* attr of the last other sample */
+	struct jp_map ended; /* threads with an EXIT record */
+	uint64_t wanted;     /* number of samples that is_wanted() permits */
+	uint32_t unwanted;   /* attr of the last other sample */
 };
 
 /* Returns whether @address is in the kernel's half of the address space, on all known machines. */
@@ -69,6 +72,29 @@ static bool is_within_exec(const struct modes *modes, const struct jp_event *eve
 	       jp_machine_compat(event->sample.regs->machine) == modes->view->machine;
 }
 
+/* Records that a thread has begun or ended. Returns 0 or -ENOMEM. */
+static int note_task(struct modes *modes, const struct jp_event *event)
+{
+	bool *ended;
+
+	if (event->type != JP_EVENT_FORK && event->type != JP_EVENT_EXIT)
+		return 0;
+	ended = jp_map_at(&modes->ended, event->tid, sizeof(*ended));
+	if (!ended)
+		return -ENOMEM;
+	*ended = event->type == JP_EVENT_EXIT;
+	return 0;
+}
+
+/* Returns whether the sampled thread may have lost its user memory, and with it its registers:
+ * do_exit() writes the EXIT record and then calls exit_mm() (since Linux 6.16). */
+static bool has_ended(const struct modes *modes, const struct jp_event *event)
+{
+	const bool *ended = jp_map_find(&modes->ended, event->tid);
+
+	return ended && *ended && !event->sample.user && !event->sample.regs_abi;
+}
+
 /* Returns the cause id if the user registers are wrong, else NULL. Stores their address in *@ip. */
 static const char *check_registers(const struct modes *modes, const struct jp_event *event,
 				   uint64_t *ip)
@@ -78,7 +104,7 @@ static const char *check_registers(const struct modes *modes, const struct jp_ev
 	if (!event->asked || !event->asked->regs)
 		return NULL;
 	if (!jp_machine_user(modes->view->machine, event, ip, &sp)) {
-		if (is_within_exec(modes, event))
+		if (is_within_exec(modes, event) || has_ended(modes, event))
 			return NULL;
 		if (event->sample.regs_abi != 1)
 			return "no-registers";
@@ -237,7 +263,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 
 	check_attributes(modes, event);
 	if (event->type != JP_EVENT_SAMPLE)
-		return 0;
+		return note_task(modes, event);
 	modes->samples++;
 	count_wanted(modes, event);
 	modes->user += event->sample.user;
@@ -287,11 +313,19 @@ static int end(struct jp_view *view, struct jp_error *err)
 	return 0;
 }
 
+static void free_modes(void *context)
+{
+	struct modes *modes = context;
+
+	jp_map_free(&modes->ended);
+}
+
 static const struct jp_validator modes = {
 	.name = "modes",
 	.state_size = sizeof(struct modes),
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,
+	.free = free_modes,
 };
 JP_REGISTER(validator, modes);

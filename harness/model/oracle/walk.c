@@ -192,6 +192,18 @@ static bool follow_frame_pointer(struct oracle_walk *walk)
 	return false;
 }
 
+/* Returns whether the method finds the caller of @code, at its return address @word, by bp alone.
+ */
+static bool steps_by_bp(const struct oracle_walk *walk, const struct jp_truth_code *code,
+			uint64_t word)
+{
+	const enum step step = choose_step(walk, code);
+
+	/* While a function's own frame is in bp, its call frame information starts from bp, too. */
+	return step == BY_BP || (step == BY_CFI && word == get_return_address(code) &&
+				 (jp_truth_return_insn(code)->bp & ~JP_INSN_FLAGS) == JP_BP_OWN);
+}
+
 /* Follows wrong call frame information to a word that is not a return address. */
 static bool follow_wrong_cfi(struct oracle_walk *walk)
 {
@@ -209,7 +221,7 @@ static bool follow_wrong_cfi(struct oracle_walk *walk)
 	/* If the word points into code of a function that was left earlier, that function's rule
 	 * leads back to true frames. */
 	code = jp_truth_code_at(walk->truth, walk->activation->pid, word - 1, walk->time);
-	if (code && choose_step(walk, code) == BY_BP)
+	if (code && steps_by_bp(walk, code, word))
 		return follow_frame_pointer(walk);
 	walk->stack->end = JP_END_WORD;
 	return false;

@@ -218,6 +218,17 @@ class Modes(Recorded):
                 self.expect_fail(self.match_count(1, "modes.bad", cause))
                 sample.chain, sample.abi, sample.ip = list(plain.chain), plain.abi, plain.ip
 
+    def test_after_the_end(self) -> None:
+        """A thread may lack user registers after its EXIT record."""
+        sample = self.perf.samples()[11]
+        self.move_to_kernel(sample)
+        sample.abi = 0
+        self.assertIn("modes.bad: 1 with cause no-registers", self.judge()[1])
+        pid, tid, time = sample.pid, sample.tid, sample.time - 1
+        self.perf.insert(self.perf.side(rd.EXIT, struct.pack("<4IQ", pid, pid, tid, tid, time),
+                                        time, pid=pid, tid=tid))
+        self.assertNotIn("modes.bad", self.judge()[1])
+
     def test_excluded_mode(self) -> None:
         """A sample in a mode that the event's attr excludes."""
         self.move_to_kernel(self.perf.samples()[11])
