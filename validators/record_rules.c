@@ -193,10 +193,13 @@ static const char *find_disorder(const struct record_rules *rules, struct record
 /* Checks the order of records. Returns 0 or -ENOMEM. */
 static int check_order(struct record_rules *rules, const struct jp_event *event, const char **cause)
 {
-	const bool sample = event->type == JP_EVENT_SAMPLE;
-	struct record_order *order =
-		jp_map_at(&rules->threads, sample ? event->tid : event->by_tid, sizeof(*order));
+	const uint32_t tid = event->type == JP_EVENT_SAMPLE ? event->tid : event->by_tid;
+	struct record_order *order;
 
+	/* Tasks outside of the profiler's pid namespace have no number (perf_event_pid_type()). */
+	if (tid == 0)
+		return 0;
+	order = jp_map_at(&rules->threads, tid, sizeof(*order));
 	if (!order)
 		return -ENOMEM;
 	*cause = find_disorder(rules, order, event);
