@@ -8,6 +8,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import sys
 from typing import Iterator
 
 from ci.base import files
@@ -67,6 +68,36 @@ def show_namespaces(context: Context, perf: Perf) -> tuple[bool, str]:
     gone = run_inject(perf, folder)[0]
     return not alive or not gone, \
         "%d functions injected while the process lives, %d after its end" % (alive, gone)
+
+
+# Maps the file named by its pid, which has the header of a jitdump.
+OUTSIDER = """
+import mmap, os, struct
+with open("jit-%d.dump" % os.getpid(), "wb+") as file:
+    file.write(struct.pack("=6I2Q", 0x4a695444, 1, 40, 62, 0, os.getpid(), 0, 0))
+    file.flush()
+    mmap.mmap(file.fileno(), 40, prot=mmap.PROT_READ | mmap.PROT_EXEC)
+"""
+
+
+@perf_finding("perf.inject-outsider")
+def show_outsider(context: Context, perf: Perf) -> tuple[bool, str]:
+    """Records all CPUs in a pid namespace, while a process outside of it maps a jitdump."""
+    folder = make_folder(context, "outsider")
+    for name in ("ready", "done"):
+        os.mkfifo(os.path.join(folder, name))
+    with subprocess.Popen(
+            ["unshare", "--pid", "--fork", "--mount-proc", perf.path, "record", "-q", "-a", "-k",
+             "mono", "-e", "cpu-clock", "-o", "perf.data", "--", "sh", "-c", "echo >ready; read line <done"],
+            cwd=folder, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as record:
+        files.read(os.path.join(folder, "ready"))
+        subprocess.run([sys.executable, "-c", OUTSIDER], cwd=folder, check=True)
+        files.write(os.path.join(folder, "done"), "\n")
+    if record.returncode:
+        raise RuntimeError("perf %s record: exit %d" % (perf.version, record.returncode))
+    done = run_inject(perf, folder)[1]
+    return done.returncode < 0 or done.returncode == 128 + signal.SIGSEGV, \
+        "perf inject --jit ended with %d" % done.returncode
 
 
 def end_namespace(folder: str) -> None:
