@@ -87,8 +87,9 @@ def show_outsider(context: Context, perf: Perf) -> tuple[bool, str]:
     for name in ("ready", "done"):
         os.mkfifo(os.path.join(folder, name))
     with subprocess.Popen(
-            ["unshare", "--pid", "--fork", "--mount-proc", perf.path, "record", "-q", "-a", "-k",
-             "mono", "-e", "cpu-clock", "-o", "perf.data", "--", "sh", "-c", "echo >ready; read line <done"],
+            ["unshare", "--pid", "--fork", "--mount-proc", perf.path, "record", "-q", "-a",
+             "-k", "mono", "-e", "cpu-clock", "-o", "perf.data", "--", "sh", "-c",
+             "echo >ready; read line <done"],
             cwd=folder, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as record:
         files.read(os.path.join(folder, "ready"))
         subprocess.run([sys.executable, "-c", OUTSIDER], cwd=folder, check=True)

@@ -228,7 +228,7 @@ class Published(Recorded):
         pid, addr, size, _ = self.list_loads()[0]
         dump = rd.Jitdump(self.dump_path)
         load = dump.loads()[0]
-        made = mj.Made(pid).unwinding(rd.Jitdump.time(load), size)
+        made = mj.Made(pid).unwinding(rd.Jitdump.time(load), size, True)
         dump.records.insert(dump.records.index(load), bytearray(made.raw[rd.Jitdump.HEADER:]))
         dump.save(self.dump_path)
         injected = self.injected
