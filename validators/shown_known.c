@@ -110,6 +110,12 @@ static bool stops_at_build_id(const struct jp_shown_difference *difference)
 	       strstr(failed, "not 8-byte aligned");
 }
 
+static bool overflows_by_build_id(const struct jp_shown_difference *difference)
+{
+	return difference->failed &&
+	       strstr(difference->failed, "assertion failed at util/build-id.c");
+}
+
 static bool is_cut_after_attach(const struct jp_shown_difference *difference)
 {
 	return difference->attached && is_cut_short(difference);
@@ -140,6 +146,7 @@ static const struct known_defect {
 	{"perf.pipe-last-feature", "perf", {6, 1}, {7, 3}, stops_at_feature},
 	{"perf.pipe-finished-init", "perf", {5, 10}, {5, 10}, stops_at_finished_init},
 	{"perf.build-id-size", "perf", {7, 2}, {7, 3}, stops_at_build_id},
+	{"kernel.build-id", "perf", {6, 1}, {6, 12}, overflows_by_build_id},
 	{"hotspot.inject-names", "hotspot", {4, 12}, {4, 12}, lacks_name_of_injected_file},
 	{"hotspot.attach-fork", "hotspot", {4, 12}, {4, 12}, is_cut_after_attach},
 	{"hotspot.shared-names", "hotspot", {4, 12}, {4, 12}, has_name_of_other_code},
