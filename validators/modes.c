@@ -72,12 +72,14 @@ static bool is_within_exec(const struct modes *modes, const struct jp_event *eve
 	       jp_machine_compat(event->sample.regs->machine) == modes->view->machine;
 }
 
-/* Records that a thread has begun or ended. Returns 0 or -ENOMEM. */
+/* Records that a thread has begun or ended. A thread that calls exec gets the number of the first
+ * thread, which has ended. Returns 0 or -ENOMEM. */
 static int note_task(struct modes *modes, const struct jp_event *event)
 {
+	const bool exec = event->type == JP_EVENT_COMM && event->comm.exec;
 	bool *ended;
 
-	if (event->type != JP_EVENT_FORK && event->type != JP_EVENT_EXIT)
+	if (event->type != JP_EVENT_FORK && event->type != JP_EVENT_EXIT && !exec)
 		return 0;
 	ended = jp_map_at(&modes->ended, event->tid, sizeof(*ended));
 	if (!ended)

@@ -351,8 +351,6 @@ static int judge_shares(struct shown_state *state, struct jp_shown_reading *read
 	int failed = count < 0 ? (int)count : 0;
 
 	for (ssize_t i = 0; i < count && !failed; i++) {
-		if (!sums[i].tid)
-			continue; /* all tasks outside of the profiler's pid namespace */
 		state->judged[SHARES]++;
 		if (sums[i].samples == sums[i].share)
 			continue;
