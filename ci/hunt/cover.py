@@ -11,7 +11,7 @@ from ci.hunt.space import CAPTURE, WORKLOAD, Crossing, Item, Space, iterate_pair
 Pair = tuple[Item, Item]
 PATIENCE = 3  # crossings without a verdict after which a pair is no longer drawn
 TRIES = 30  # random completions of an uncovered pair; the one with most new pairs is taken
-SHARE = 0.4  # probability that a random crossing sets a dimension that it does not need
+SHARE = 0.6  # probability that a random crossing sets a dimension that it does not need
 
 
 def list_combinations(crossing: Crossing) -> set[frozenset[Item]]:
@@ -81,7 +81,9 @@ class Cover:
         every = list(itertools.chain.from_iterable(self.refused.values()))
         likeliest = max(list_combinations(crossing) - self.ran, default=None, key=lambda one: (
             sum(one <= items for items in self.refused[reason]), -len(one),
-            measure_likeness(one, reason), sum(one <= items for items in every), sorted(one)))
+            measure_likeness(one, reason),
+            -sum(len(self.space.parents.get(item, ())) for item in one),
+            sum(one <= items for items in every), sorted(one)))
         return dict(likeliest or ())
 
     def add_lacking(self, crossing: Crossing, name: str) -> None:
@@ -116,17 +118,26 @@ class Cover:
                     if self.space.is_possible((name, value), crossing)])
         return crossing
 
+    def count_open(self, item: Item, crossing: Crossing) -> int:
+        """Returns the number of pairs of @item and a value of @crossing that are not covered."""
+        return sum((min(item, other), max(item, other)) in self.open for other in crossing.items())
+
     def fill(self, crossing: Crossing) -> Crossing:
-        """Adds random values of dimensions that @crossing does not set."""
+        """Adds values of random dimensions that @crossing does not set; of each dimension the
+        possible value that covers most pairs, of equal ones a random value."""
         names = sorted(set(self.space.values) - set(crossing))
         self.random.shuffle(names)
         for name in names:
-            if self.random.random() < SHARE:
-                item = (name, self.random.choice(self.space.values[name]))
+            if self.random.random() >= SHARE:
+                continue
+            items = [(name, value) for value in self.space.values[name]]
+            self.random.shuffle(items)
+            for item in sorted(items, key=lambda item: -self.count_open(item, crossing)):
                 more = {**crossing, name: item[1]}
                 if self.space.is_possible(item, crossing) and not (
                         self.is_impossible(more) or self.is_hopeless(more)):
                     crossing = more
+                    break
         return drop_orphans(self.space, crossing)
 
     def choose(self) -> Crossing:
