@@ -116,6 +116,13 @@ static bool overflows_by_build_id(const struct jp_shown_difference *difference)
 	       strstr(difference->failed, "assertion failed at util/build-id.c");
 }
 
+static bool is_cut_in_vdso(const struct jp_shown_difference *difference)
+{
+	return is_cut_short(difference) &&
+	       (strcmp(difference->where, "[vdso]") == 0 ||
+		strncmp(difference->where, "/tmp/perf-vdso.so-", 18) == 0);
+}
+
 static bool is_cut_after_attach(const struct jp_shown_difference *difference)
 {
 	return difference->attached && is_cut_short(difference);
@@ -146,6 +153,7 @@ static const struct known_defect {
 	{"perf.pipe-last-feature", "perf", {6, 1}, {7, 3}, stops_at_feature},
 	{"perf.pipe-finished-init", "perf", {5, 10}, {5, 10}, stops_at_finished_init},
 	{"perf.build-id-size", "perf", {7, 2}, {7, 3}, stops_at_build_id},
+	{"perf.inject-vdso", "perf", {7, 2}, {7, 3}, is_cut_in_vdso},
 	{"kernel.build-id", "perf", {6, 1}, {6, 12}, overflows_by_build_id},
 	{"hotspot.inject-names", "hotspot", {4, 12}, {4, 12}, lacks_name_of_injected_file},
 	{"hotspot.attach-fork", "hotspot", {4, 12}, {4, 12}, is_cut_after_attach},

@@ -101,6 +101,44 @@ def show_outsider(context: Context, perf: Perf) -> tuple[bool, str]:
         "perf inject --jit ended with %d" % done.returncode
 
 
+# Asks the vDSO for the time again and again.
+CLOCK = """
+#include <time.h>
+int main(void)
+{
+	struct timespec now;
+
+	for (int i = 0; i < 20000000; i++)
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	return 0;
+}
+"""
+
+
+def count_vdso_names(perf: Perf, path: str) -> int:
+    """Returns the number of samples that perf shows with a function of the vDSO."""
+    done = perf.run("script", "-F", "ip,sym", "-i", path)
+    return done.stdout.count("__vdso_")
+
+
+@perf_finding("perf.inject-vdso")
+def show_vdso(context: Context, perf: Perf) -> tuple[bool, str]:
+    program, path = context.path("clock"), context.path("vdso.data")
+    injected = context.path("vdso.injected")
+    recording.build_program(program, CLOCK)
+    recording.run_record(perf, "-e", "cpu-clock:u", "-o", path, "--", program)
+    found, lost = ["%d samples named in the vDSO" % count_vdso_names(perf, path)], False
+    for option in ("-b", "-B"):
+        done = perf.run("inject", option, "-i", path, "-o", injected)
+        if done.returncode:
+            found.append("no %s" % option)
+            continue
+        named = count_vdso_names(perf, injected)
+        lost |= not named
+        found.append("%d after %s" % (named, option))
+    return lost, ", ".join(found)
+
+
 def end_namespace(folder: str) -> None:
     """Kills the first process of the namespace, the child of unshare."""
     outer = int(files.read(os.path.join(folder, "pid")))

@@ -130,6 +130,9 @@ TEST(known_defects)
 		{"perf 7.3.4", "cut", "/run/jitted-7-1.so", false, "cut"},
 		{"perf 7.3.4", "missing-frame", "/run/jitted-7-1.so", true, "missing-frame"},
 		{"perf 7.3.4", "no-frames", "//anon", true, "perf.unwind-no-elf"},
+		{"perf 7.2.13", "no-frames", "[vdso]", true, "perf.inject-vdso"},
+		{"perf 7.3.4", "cut", "/tmp/perf-vdso.so-g8x2Ez", true, "perf.inject-vdso"},
+		{"perf 6.12.118", "cut", "[vdso]", true, "cut"},
 		{"perf 6.1.192", "no-frames", "//anon", true, "no-frames"},
 		{"perf 7.3.4", "no-frames", "/lib/libc.so.6", true, "no-frames"},
 	};
