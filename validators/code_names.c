@@ -74,6 +74,11 @@ const char *jp_code_name_cause(const struct jp_naming *naming, const struct jp_c
 	if (!name->mapping && jp_evidence_is_process_older(naming->view->evidence,
 							   name->incarnation->code->pid, time))
 		return "not-watched";
+	/* perf inject keeps no anonymous mapping of a process with a jitdump, not even that of code
+	 * which the jitdump lacks (results/FINDINGS.md, perf.inject-kept). */
+	if (!name->mapping && asked && by_dump && name->incarnation->published == UINT64_MAX &&
+	    has_loads(naming, name))
+		return "not-published";
 	if (!name->mapping)
 		return jp_name_how_text[name->how];
 	if (asked && name->covered)
