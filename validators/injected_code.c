@@ -13,6 +13,7 @@
 #include "harness/format/jit/code_loads.h"
 #include "harness/judge/validator.h"
 #include "harness/model/files/injected_bytes.h"
+#include "validators/sample_class.h"
 
 /* A mapping record of perf.data, which inject did not add. */
 struct captured {
@@ -64,6 +65,8 @@ static const char *find_contradiction(const struct injected_code *state,
 	const char *cause = "no-code";
 	size_t i;
 
+	if (!jp_sample_is_watched(state->evidence, record->pid, UINT64_MAX))
+		return "unwatched";
 	jp_search(i, truth->nr_codes,
 		  codes[i].pid != record->pid ? codes[i].pid < record->pid
 					      : codes[i].addr < record->map.addr);

@@ -11,6 +11,7 @@
 #include "harness/base/order.h"
 #include "validators/code_names.h"
 #include "validators/images.h"
+#include "validators/sample_class.h"
 
 /* Results of perf.data or injected.data. */
 struct order_side {
@@ -251,8 +252,9 @@ static int judge_injected(struct jit_order_state *order, const struct jp_event *
 	order->misplaced++;
 	return jp_findings_count_failure(
 		order->findings, "inject.stray",
-		name && jp_incarnations_has_other(all, event->pid, name) ? "wrong-owner"
-									 : "no-code",
+		!jp_sample_is_watched(order->evidence, event->pid, UINT64_MAX) ? "unwatched"
+		: name && jp_incarnations_has_other(all, event->pid, name)     ? "wrong-owner"
+									       : "no-code",
 		"%.100s at %" PRIx64 " of pid %u, %" PRIu64 ": the process has no such code then",
 		name ?: known->name, event->map.addr, event->pid, event->time);
 }

@@ -3,8 +3,9 @@
 
 import os
 import shutil
+import subprocess
 
-from ci.base import files, process
+from ci.base import files, jsonl, process
 from harness.selftest.support.scratch import FIXTURES, Folder, JITPROOF
 
 NEVER = 2**64 - 1
@@ -22,3 +23,28 @@ class Early(Folder):
         files.write(self.place("case/maps"), "# pid 12329 before %d after %d\n" % (NEVER, NEVER))
         self.assertRegex(process.run([JITPROOF, "judge", case], timeout=240).stdout,
                          r"(?m)^# order.hidden: 78 with cause coalesced,")
+
+
+class OtherProcess(Folder):
+    """A capture of all CPUs contains another program, whose jitdump is injected as well."""
+
+    def test_other_jitdump(self) -> None:
+        expected, out = self.place("expected"), self.place("run")
+        for folder in (expected, self.place("other")):
+            os.mkdir(folder)
+        files.write(expected + "/own", "case a full : anon_exec : attach-by perf --freq=999 -a : "
+                    "samples=50 publish=jitdump inject=strip\n")
+        with subprocess.Popen(
+                [JITPROOF, "workload", "anon_exec", "--truth", self.place("other/truth"),
+                 "--publish=jitdump", "--publish-dir=" + self.place("other")],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+            self.assertRegex(other.stdout.readline(), "^ready ")
+            done = process.run([JITPROOF, "run", "--expected", expected, "-o", out, "own/a"],
+                               timeout=240)
+            other.communicate("stop\n", timeout=240)
+        result = jsonl.read_one(os.path.join(out, "results.jsonl"))
+        if result["outcome"] == "SKIP":
+            self.skipTest(result["why"])
+        self.assertEqual(result["outcome"], "PASS", done.stdout)
+        self.assertIn(("inject.stray", "unwatched"), [
+            (one["metric"], one["cause"]) for one in result["exceptions"]])
