@@ -5,28 +5,23 @@
 
 #include "harness/model/space/mapping_name.h"
 
-/* Returns whether readers find a file at @addr of process @pid. In an injected file, code without
- * one is code that inject left out. */
-static bool is_in_file(const struct jp_holder *holder, uint32_t pid, uint64_t addr)
-{
-	const struct jp_mapping *mapping = jp_replay_find_as_perf(holder->view->spaces, pid, addr);
-
-	return mapping && jp_mapping_backing(mapping->name) == JP_BACKING_FILE;
-}
-
 /* Returns whether the current file has unwinding tables for @code: inject copies the tables of the
- * jitdump. A callback of struct jp_truth_stack. */
+ * jitdump, unless it left the code out, which then lies in no file. Notes the first frame whose
+ * tables no mapping record covers. A callback of struct jp_truth_stack. */
 static bool has_unwind_info(void *context, const struct jp_truth_code *code, uint64_t time)
 {
 	struct jp_holder *holder = context;
 	const struct jp_code_load *load = jp_jit_cfi_at(holder->jit, code->pid, code->addr, time);
-	const bool found = holder->view->in_injected && load &&
-			   jp_jit_cfi_has_tables(holder->jit, load) &&
-			   is_in_file(holder, code->pid, code->addr);
+	const struct jp_mapping *mapping;
 
-	if (found && !load->mapped && !holder->nr_mapped)
+	if (!holder->view->in_injected || !load || !jp_jit_cfi_has_tables(holder->jit, load))
+		return false;
+	mapping = jp_replay_find_as_perf(holder->view->spaces, code->pid, code->addr);
+	if (!mapping || jp_mapping_backing(mapping->name) != JP_BACKING_FILE)
+		return false;
+	if (!holder->nr_mapped && (!load->mapped || mapping->end <= code->addr + code->size))
 		holder->nr_mapped = holder->truth.nr_seen;
-	return found;
+	return true;
 }
 
 /* Returns whether the file mapped at @addr of @pid no longer existed when readers needed it. A
