@@ -140,7 +140,7 @@ static int compare_frames(struct shown_comparison *comparison)
 	struct jp_shown_fault *fault = &comparison->fault;
 	const uint32_t skipped = held->chained && held->dump ? held->nr_user : 0;
 	struct jp_shown_difference difference;
-	const struct jp_mapping *place;
+	const struct jp_mapping *place, *from;
 
 	if (!held->chained && !held->dump)
 		return 0;
@@ -151,11 +151,14 @@ static int compare_frames(struct shown_comparison *comparison)
 	if (!fault->cause)
 		return 0;
 	place = find_place(comparison, fault->unwound, fault->at);
+	from = fault->at ? find_place(comparison, fault->unwound, fault->at - 1) : NULL;
 	difference = (struct jp_shown_difference){
 		.cause = fault->cause,
 		.fault = fault,
 		.where = place ? place->name : "",
-		.reused = place && is_reused(comparison, place),
+		.from = from ? from->name : NULL,
+		.reused = (place && is_reused(comparison, place)) ||
+			  (from && is_reused(comparison, from)),
 		.frame = fault->at < fault->shown
 				 ? &comparison->frames[fault->at + (fault->unwound ? skipped : 0)]
 				 : NULL};

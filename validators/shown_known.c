@@ -17,20 +17,34 @@ static bool is_cut_short(const struct jp_shown_difference *difference)
 		strcmp(difference->cause, "no-frames") == 0);
 }
 
-static bool is_in_injected_file(const struct jp_shown_difference *difference)
+static bool is_injected_file(const char *name)
 {
-	return strncmp(jp_path_base(difference->where), "jitted-", 7) == 0;
+	return strncmp(jp_path_base(name), "jitted-", 7) == 0;
+}
+
+static bool is_injected_outside_tmp(const char *name)
+{
+	return is_injected_file(name) && strncmp(name, "/tmp/jitted-", 12) != 0;
+}
+
+/* Returns whether the reader's walk of the dump took another way than the tables from the frame
+ * before on. Without tables, libdw follows the frame pointer. */
+static bool leaves_the_tables(const struct jp_shown_difference *difference)
+{
+	return difference->from && difference->fault && difference->fault->unwound &&
+	       (strcmp(difference->cause, "other-frame") == 0 ||
+		strcmp(difference->cause, "missing-frame") == 0);
 }
 
 static bool is_outside_tmp(const struct jp_shown_difference *difference)
 {
-	return is_cut_short(difference) && is_in_injected_file(difference) &&
-	       strncmp(difference->where, "/tmp/jitted-", 12) != 0;
+	return (is_cut_short(difference) && is_injected_outside_tmp(difference->where)) ||
+	       (leaves_the_tables(difference) && is_injected_outside_tmp(difference->from));
 }
 
 static bool lacks_name_of_injected_file(const struct jp_shown_difference *difference)
 {
-	return !difference->fault && difference->where && is_in_injected_file(difference) &&
+	return !difference->fault && difference->where && is_injected_file(difference->where) &&
 	       strcmp(difference->cause, "other-offset") != 0;
 }
 

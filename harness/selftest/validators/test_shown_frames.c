@@ -98,6 +98,7 @@ TEST(relative_addresses)
 
 static bool reused; /* older code was in the frame's mapping */
 static uint32_t nr_mapped;
+static const char *from; /* the mapping of the frame before */
 
 static const char *explain(const char *reader, const char *cause, const char *where, bool unwound)
 {
@@ -108,6 +109,7 @@ static const char *explain(const char *reader, const char *cause, const char *wh
 						       .held = &held,
 						       .fault = &fault,
 						       .where = where,
+						       .from = from,
 						       .reused = reused};
 
 	return jp_shown_find_known_defect(&difference);
@@ -160,6 +162,13 @@ TEST(known_defects)
 	check(!strcmp(explain("perf 6.12.9", "cut", "/run/a", false), "cut"),
 	      "a callchain needs no table");
 	nr_mapped = 0;
+	for (int i = 0; i < 2; i++) {
+		from = i ? "/tmp/jitted-7-1.so" : "/run/jitted-7-1.so";
+		check(!strcmp(explain("perf 7.3.4", "missing-frame", "/lib/a", true),
+			      i ? "missing-frame" : "perf.inject-outside-tmp"),
+		      "perf 7.3 leaves the tables after %s", from);
+	}
+	from = NULL;
 	event.sample.chain = NULL;
 	check(!strcmp(explain("perf 6.1.192", "cut", "//anon", true), "perf.unwind-no-chain"),
 	      "perf shows no dump of an event without callchains");
