@@ -19,6 +19,12 @@ ID = re.compile(r"\b((?:perf|kernel|elfutils|gcc)\.[a-z][a-z0-9-]+)\b")
 EVERYWHERE = {"--jit", "-p", "-F"}  # options of titles that no crossing can lack, or none has
 
 
+def drop_method(metric: str) -> str:
+    """Returns @metric, of stacks without the method that walks them: what a capture lacks breaks
+    the stacks of each."""
+    return re.sub(r"^(broken|wrong|extra)\..*", r"\1", metric)
+
+
 @dataclasses.dataclass(frozen=True)
 class Known:
     """An exception that a finding explains. @first and @last: versions of the tool, or ()."""
@@ -35,8 +41,8 @@ class Known:
         if is_of_relation(signature):
             if self.metric.split(".")[0] != signature.metric.split(".")[0]:
                 return False
-        elif self.metric != signature.metric or self.cause not in re.findall(r"[^ ()]+",
-                                                                             signature.cause):
+        elif drop_method(self.metric) != drop_method(signature.metric) or \
+                self.cause not in re.findall(r"[^ ()]+", signature.cause):
             return False
         tool, _, version = signature.tools.partition(" ")
         if tool != (self.tool or "perf"):

@@ -35,6 +35,8 @@ def list_twins(crossing: Crossing) -> Iterator[tuple[str, Crossing]]:
     if crossing.get(CAPTURE) == "breakpoint":
         return
     for name, value in sorted(crossing.items()):
+        if name == FOR_INJECT + "-b" and FOR_INJECT + "-B" in crossing:
+            continue  # of the two ways to add build ids, perf takes one
         if (name, value) in HARMLESS:
             yield WITHOUT + name.removeprefix(FOR_CAPTURE).removeprefix(FOR_INJECT), \
                 {key: crossing[key] for key in crossing if key != name}

@@ -25,7 +25,9 @@ NUMBER = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|\d+(?:\.\d+)?")
 UNREADABLE = "inject ended with N and wrote a file whose records do not follow each other"
 # An ERROR with one of these reasons is no sign of a defect of a tool.
 LACKS_EVIDENCE = ("too little evidence", "nothing was checked",
-                  " records (mappings, processes, names) were lost")
+                  " records (mappings, processes, names) were lost",
+                  # Crossings in pid namespaces use the same pids, and share /tmp.
+                  " is there already, of another process")
 UNIT = re.compile(r"^([\w.]+): N(?: of N)? with cause ([^,;]+)"
                   r"(?:, which nothing allows|; allowed .*)$")
 

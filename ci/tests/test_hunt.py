@@ -449,6 +449,7 @@ class Recognition(unittest.TestCase):
     lines = known.read_lines([
         "\twhen perf ..6.12: names.wrong allow hidden =3\t# the old one (perf.old-bug)",
         "\twhen perf 7.2..: a.b allow x <=1, c.d allow y <=2\t# two (perf.two)",
+        "\twhen perf 7.2..: broken.chain allow z <=1\t# two (perf.two)",
         "\tnames.unnamed allow no-map =1\t# no finding",
         "case a full : w : launch"])
 
@@ -464,6 +465,8 @@ class Recognition(unittest.TestCase):
                 ("names.wrong", "hidden", "", ""),
                 ("c.d", "y", "perf 7.3.4", "perf.two"),
                 ("c.d", "x", "perf 7.3.4", ""),
+                ("broken.dump", "z", "perf 7.3.4", "perf.two"),
+                ("wrong.dump", "z", "perf 7.3.4", ""),
                 ("shown.frames", "perf.some-bug", "perf 7.3.4", "perf.some-bug"),
                 ("names.unnamed", "no-map", "perf 7.3.4", "")):
             self.assertEqual(found.find_id(Signature(metric, cause, tools), {}), expected)
@@ -564,6 +567,13 @@ class Relating(unittest.TestCase):
 
     def test_breakpoints(self) -> None:
         self.assertEqual(list(relations.list_twins({**self.crossing, CAPTURE: "breakpoint"})), [])
+
+    def test_build_ids(self) -> None:
+        """With -B, perf ignores -b or -B, whichever comes first."""
+        crossing = {**self.crossing, "inject -b": ""}
+        for other, expected in (("-s", ["without -z", "without -b"]), ("-B", ["without -z"])):
+            self.assertEqual([name for name, _ in relations.list_twins(
+                {**crossing, "inject " + other: ""})], expected)
 
     def test_right_tool(self) -> None:
         self.assertEqual(self.check({"capture -z": "", "inside": "1"}).signatures, frozenset())
