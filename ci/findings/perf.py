@@ -122,6 +122,21 @@ def show_relative_ip(context: Context, perf: Perf) -> tuple[bool, str]:
         "script -F ip: %d of %d addresses are relative to their file" % (small, len(shown))
 
 
+
+@perf_finding("perf.pipe-switch")
+def show_pipe_switch(context: Context, perf: Perf) -> tuple[bool, str]:
+    """Writes more than one file of --switch-output to a pipe."""
+    path = context.path("switch.data")
+    with open(path, "wb") as output:
+        done = subprocess.run(
+            [perf.path, "record", "-o", "-", "--switch-output=1M", "-F", "5000",
+             "-e", "cpu-clock:u", "--call-graph=dwarf", "--", context.program, "300"],
+            env=perf.environment, stdout=output, stderr=subprocess.PIPE, check=False, timeout=60)
+    return done.returncode != 0, "exit status %d after %d KB: %s" % (
+        done.returncode, os.path.getsize(path) >> 10,
+        done.stderr.decode(errors="replace").strip().splitlines()[-1])
+
+
 def record_pipe(perf: Perf, context: Context, path: str) -> None:
     with open(path, "wb") as out:
         subprocess.run([perf.path, "record", "-e", "cpu-clock:u", "-g", "-o", "-", "--",

@@ -60,6 +60,11 @@ def try_options(options: argparse.Namespace) -> None:
     if not options.with_words:
         return
     perf = find_perf()
+    if TO_PIPE & set(options.with_words) and any(
+            word.startswith("--switch-output") for word in options.with_words):
+        raise Missing("perf %s %s %s: perf ends where it would begin the second file of a pipe "
+                      "(perf.pipe-switch)" % (version_of(perf), options.verb_for,
+                                              " ".join(options.with_words)))
     with tempfile.TemporaryDirectory() as home:
         command = [perf, "inject", *options.with_words, "-i", "/dev/null", "-o", "/dev/null"] \
             if options.verb_for == "inject" else \

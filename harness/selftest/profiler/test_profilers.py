@@ -15,9 +15,10 @@ import bpftrace_counts
 import eu_stackprof
 import hotspot
 import libbpf_profile
+import perf
 import perf_script
 import sysprof
-from adapting import script, shown
+from adapting import protocol, script, shown
 from ci.base import process
 from harness.selftest.support.scratch import Folder, JITPROOF
 
@@ -225,6 +226,14 @@ NAMELESS = "samply", "codspeed_samply"
 
 
 class Real(unittest.TestCase):
+    def test_switched_pipe(self) -> None:
+        """perf accepts a second file of a pipe, and ends where it would begin (perf.pipe-switch)."""
+        with mock.patch.object(perf, "find_perf", return_value="perf"), \
+                mock.patch.object(perf, "version_of", return_value="7.3.4"), \
+                self.assertRaisesRegex(protocol.Missing, "second file of a pipe"):
+            perf.try_options(argparse.Namespace(
+                verb_for="launch", with_words=["--output=-", "--switch-output=1M"]))
+
     def test_truthful_profilers(self) -> None:
         """Attaches to a workload and launches it."""
         for name in ("perf", "perf_script", "bpftrace", "bpftrace_counts", "hotspot", "codspeed",
