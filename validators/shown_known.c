@@ -61,7 +61,7 @@ static bool is_without_elf(const struct jp_shown_difference *difference)
 
 static bool is_in_reused_memory(const struct jp_shown_difference *difference)
 {
-	return is_cut_short(difference) && difference->reused;
+	return (is_cut_short(difference) || leaves_the_tables(difference)) && difference->reused;
 }
 
 /* Returns whether the user part of a callchain holds what looks like a marker, and the reader drops

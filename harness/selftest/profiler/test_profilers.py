@@ -227,7 +227,7 @@ NAMELESS = "samply", "codspeed_samply"
 
 class Real(unittest.TestCase):
     def test_switched_pipe(self) -> None:
-        """perf accepts a second file of a pipe, and ends where it would begin (perf.pipe-switch)."""
+        """perf accepts a second file of a pipe, and ends where it would begin."""
         with mock.patch.object(perf, "find_perf", return_value="perf"), \
                 mock.patch.object(perf, "version_of", return_value="7.3.4"), \
                 self.assertRaisesRegex(protocol.Missing, "second file of a pipe"):

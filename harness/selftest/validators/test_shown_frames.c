@@ -168,6 +168,10 @@ TEST(known_defects)
 			      i ? "missing-frame" : "perf.inject-outside-tmp"),
 		      "perf 7.3 leaves the tables after %s", from);
 	}
+	reused = true;
+	check(!strcmp(explain("perf 7.3.4", "other-frame", "/lib/a", true), "perf.unwind-reused"),
+	      "perf 7.3 follows the tables of older code");
+	reused = false;
 	from = NULL;
 	event.sample.chain = NULL;
 	check(!strcmp(explain("perf 6.1.192", "cut", "//anon", true), "perf.unwind-no-chain"),
