@@ -137,6 +137,24 @@ def show_pipe_switch(context: Context, perf: Perf) -> tuple[bool, str]:
         done.stderr.decode(errors="replace").strip().splitlines()[-1])
 
 
+
+@perf_finding("perf.switch-compressed")
+def show_compressed_switch(context: Context, perf: Perf) -> tuple[bool, str]:
+    """Reads each file of a compressed recording."""
+    folder = context.path("switched")
+    shutil.rmtree(folder, ignore_errors=True)
+    os.mkdir(folder)
+    if perf.run("record", "-z", "-o", os.devnull, "--", "true").returncode == 129:
+        return False, "no -z"
+    run_record(perf, "-q", "-z", "-o", os.path.join(folder, "perf.data"), "--switch-output=50K",
+               "-F", "5000", "-e", "cpu-clock:u", "--call-graph=dwarf", "--", context.program,
+               "3000")
+    done = [perf.run("script", "-F", "time", "-i", os.path.join(folder, name))
+            for name in sorted(os.listdir(folder))]
+    failed = sum(one.returncode != 0 or not one.stdout for one in done)
+    return failed > 0, "%d of %d files cannot be read" % (failed, len(done))
+
+
 def record_pipe(perf: Perf, context: Context, path: str) -> None:
     with open(path, "wb") as out:
         subprocess.run([perf.path, "record", "-e", "cpu-clock:u", "-g", "-o", "-", "--",

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Iterator
+from typing import Iterator, Sequence
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from adapting import shown
@@ -37,6 +37,7 @@ ALL_CPUS = {"-a", "--all-cpus"}
 # Messages in which perf inject refuses a jitdump that nobody can use.
 REFUSES = ("wrong jitdump version", "uses arch timestamps but there is no timestamp conversion")
 TO_PIPE = {"-o-", "--output=-"}
+COMPRESS = ("-z", "--compression-level")
 
 
 def record_options(options: argparse.Namespace) -> Iterator[str]:
@@ -54,17 +55,28 @@ def record_options(options: argparse.Namespace) -> Iterator[str]:
     yield from options.with_words
 
 
+def find_conflict(words: Sequence[str]) -> str:
+    """Returns why perf records no readable data with the options @words, though it accepts them,
+    or ""."""
+    if not any(word.startswith("--switch-output") for word in words):
+        return ""
+    if TO_PIPE & {*words}:
+        return "perf ends where it would begin the second file of a pipe (perf.pipe-switch)"
+    if any(word.startswith(COMPRESS) for word in words):
+        return "only the first compressed file can be read (perf.switch-compressed)"
+    return ""
+
+
 def try_options(options: argparse.Namespace) -> None:
     """Tries the case's own options. Raises Missing if this perf, machine or user does not support
     them, which the version of perf does not show."""
     if not options.with_words:
         return
     perf = find_perf()
-    if TO_PIPE & set(options.with_words) and any(
-            word.startswith("--switch-output") for word in options.with_words):
-        raise Missing("perf %s %s %s: perf ends where it would begin the second file of a pipe "
-                      "(perf.pipe-switch)" % (version_of(perf), options.verb_for,
-                                              " ".join(options.with_words)))
+    conflict = find_conflict(options.with_words)
+    if conflict:
+        raise Missing("perf %s %s %s: %s" % (version_of(perf), options.verb_for,
+                                             " ".join(options.with_words), conflict))
     with tempfile.TemporaryDirectory() as home:
         command = [perf, "inject", *options.with_words, "-i", "/dev/null", "-o", "/dev/null"] \
             if options.verb_for == "inject" else \

@@ -226,13 +226,20 @@ NAMELESS = "samply", "codspeed_samply"
 
 
 class Real(unittest.TestCase):
-    def test_switched_pipe(self) -> None:
-        """perf accepts a second file of a pipe, and ends where it would begin."""
-        with mock.patch.object(perf, "find_perf", return_value="perf"), \
-                mock.patch.object(perf, "version_of", return_value="7.3.4"), \
-                self.assertRaisesRegex(protocol.Missing, "second file of a pipe"):
-            perf.try_options(argparse.Namespace(
-                verb_for="launch", with_words=["--output=-", "--switch-output=1M"]))
+    def test_conflicts(self) -> None:
+        """perf accepts options with which it writes what nobody can read."""
+        for words, reason in ((["--output=-", "--switch-output=1M"], "second file of a pipe"),
+                              (["-z", "--switch-output"], "first compressed file"),
+                              (["-z", "--output=-"], None), (["--switch-output=1M"], None)):
+            with mock.patch.object(perf, "find_perf", return_value="/bin/true"), \
+                    mock.patch.object(perf, "version_of", return_value="7.3.4"):
+                try:
+                    perf.try_options(argparse.Namespace(
+                        verb_for="launch", with_words=words, freq=99, user_only=False,
+                        task_clock=False))
+                    self.assertIsNone(reason, words)
+                except protocol.Missing as error:
+                    self.assertIn(str(reason), str(error))
 
     def test_truthful_profilers(self) -> None:
         """Attaches to a workload and launches it."""
