@@ -156,5 +156,7 @@ static const struct jp_excuse excuses[] = {
 	 "taken no-code other-time other-protection absent", NULL,
 	 "perf inject -B drops mappings without samples, and repeats the others, which may hold "
 	 "code, with a build id"},
+	{"inject-unused.loads", "inject=perf -B", "load.unnamed", "no-mapping", NULL,
+	 "perf inject -B records a mapping at the first sample in it, after the load"},
 };
 JP_REGISTER_ROWS(excuse, excuses);

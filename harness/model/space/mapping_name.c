@@ -30,6 +30,19 @@ static bool is_shared_memory(const char *name)
 	       strcspn(name + length, "/") == strlen(name + length);
 }
 
+bool jp_mapping_is_perf_map(const char *name, uint32_t *pid)
+{
+	static const char start[] = "/tmp/perf-";
+	const char *at = name + sizeof(start) - 1;
+	uint64_t number;
+
+	if (strncmp(name, start, sizeof(start) - 1) != 0 ||
+	    !jp_number_take(&at, 10, UINT32_MAX, &number) || strcmp(at, ".map") != 0)
+		return false;
+	*pid = (uint32_t)number;
+	return true;
+}
+
 enum jp_backing jp_mapping_backing(const char *name)
 {
 	static const struct {
@@ -47,8 +60,9 @@ enum jp_backing jp_mapping_backing(const char *name)
 		{"[stack", JP_BACKING_ANON},
 		{"/dev/ashmem/", JP_BACKING_MEMFD}, /* Android's predecessor of memfd */
 	};
+	uint32_t pid;
 
-	if (!*name)
+	if (!*name || jp_mapping_is_perf_map(name, &pid))
 		return JP_BACKING_ANON;
 	if (is_temporary(name))
 		return JP_BACKING_MEMFD;

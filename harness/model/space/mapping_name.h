@@ -7,6 +7,9 @@
 #include "harness/format/event.h"
 #include "harness/format/truth/format.h"
 
+/* Returns whether @name is that of a perf map. perf calls anonymous memory so, and `perf inject -B`
+ * writes the name into mapping records. Stores the pid of the map in *@pid. */
+bool jp_mapping_is_perf_map(const char *name, uint32_t *pid);
 /* Returns the kind of memory (backing) that the name in a mapping record or in a line of maps
  * shows: "//anon", "", "[anon:x]" -> ANON, "/memfd:..." -> MEMFD, "/dev/zero..." -> ZERO,
  * "/SYSV..." -> SYSV, "/dev/shm/NAME" -> SHM, "/anon_hugepage..." -> HUGETLB, "[heap]" -> HEAP, any

@@ -7,6 +7,7 @@
 
 #include "harness/base/map.h"
 #include "harness/base/text_pool.h"
+#include "harness/model/space/mapping_name.h"
 #include "harness/model/symbols/symbol_file.h"
 
 /* MAP_HUGETLB in mapping records: perf considers such mappings anonymous whatever their name. */
@@ -237,9 +238,12 @@ struct jp_name jp_names_find(struct jp_names *names, const struct jp_mapping *ma
 {
 	const struct named_file *file;
 	struct jp_name name;
+	uint32_t pid;
 
 	if (!mapping)
 		return (struct jp_name){.how = JP_NAME_NO_MAPPING};
+	if (jp_mapping_is_perf_map(mapping->name, &pid))
+		return find_in_map(names, pid, addr);
 	if (is_anonymous(mapping))
 		/* perf chooses the perf map when it reads the record: a child uses its parent's. */
 		return find_in_map(names, mapping->pid, addr);
