@@ -10,8 +10,10 @@
 #include <string.h>
 
 #include "harness/base/cleanup.h"
+#include "harness/base/map.h"
 #include "harness/base/sort.h"
 #include "harness/format/shown/shown_index.h"
+#include "validators/sample_class.h"
 #include "validators/shown_held.h"
 #include "validators/shown_known.h"
 #include "validators/shown_names.h"
@@ -30,6 +32,7 @@ struct shown_state {
 	struct jp_file_finder *finder;
 	struct jp_naming naming;
 	struct jp_holder holder;
+	struct jp_map tids; /* numbers of the workload's sampled threads */
 	uint64_t bad[METRICS], judged[METRICS], unwound;
 };
 
@@ -244,6 +247,9 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	failed = jp_holder_apply_event(&state->holder, event);
 	if (failed || event->type != JP_EVENT_SAMPLE || !event->record || event->observed)
 		return failed;
+	if (jp_sample_is_watched(view->evidence, event->pid, UINT64_MAX) &&
+	    !jp_map_at(&state->tids, event->tid, 1))
+		return -ENOMEM;
 	jp_holder_find(&state->holder, event, &held);
 	for (size_t i = 0; i < state->files.count && !failed; i++)
 		if (is_reading_of_injected_file(&state->files.files[i]) == view->in_injected &&
@@ -345,7 +351,7 @@ static ssize_t sum_shares(const struct jp_shown *shown, struct share_sums **sums
 }
 
 /* Reports functions to which the reader's profile gives more or fewer samples than its samples do.
- */
+ * Leaves out other programs, whose files may come and go between the two calls of the reader. */
 static int judge_shares(struct shown_state *state, struct jp_shown_reading *reading)
 {
 	const struct jp_shown *shown = reading->shown;
@@ -354,6 +360,8 @@ static int judge_shares(struct shown_state *state, struct jp_shown_reading *read
 	int failed = count < 0 ? (int)count : 0;
 
 	for (ssize_t i = 0; i < count && !failed; i++) {
+		if (!jp_map_find(&state->tids, sums[i].tid))
+			continue;
 		state->judged[SHARES]++;
 		if (sums[i].samples == sums[i].share)
 			continue;
@@ -464,6 +472,7 @@ static void free_state(void *context)
 		jp_shown_reading_free(&state->readings[i]);
 	free(state->readings);
 	jp_holder_free(&state->holder);
+	jp_map_free(&state->tids);
 	jp_incarnations_free(&state->incarnations);
 	jp_code_loads_free(&state->loads);
 	jp_names_free(state->naming.names);
