@@ -64,7 +64,9 @@ class Trial:
 
     @property
     def is_judged(self) -> bool:
-        return self.outcome in ("PASS", "FAIL", "CRASH")
+        """Returns whether the run had a verdict, or a tool wrote what nobody reads."""
+        return self.outcome in ("PASS", "FAIL", "CRASH") or any(
+            one.metric == "inject" for one in self.signatures)
 
     @property
     def lacks_evidence(self) -> bool:

@@ -417,6 +417,8 @@ class Clustering(unittest.TestCase):
         found = known.read_results(os.path.join(os.path.dirname(__file__), "../../results"))
         self.assertEqual([found.find_id(one, {"inject": "perf"}) for one in unreadable],
                          ["perf.inject-offset"])
+        for signatures, judged in ((unreadable, True), (one, False)):
+            self.assertEqual(Trial({}, "ERROR", "", signatures).is_judged, judged)
 
     def test_late_workloads(self) -> None:
         """A workload that ends before it is ready refuses its options. If it only needs more time,
