@@ -150,7 +150,7 @@ class EqualMappings(Recorded):
         self.assertNotIn("# injected.", self.judge_injected(lambda record: None))
         for change, cause in ((set_to("start", lambda one: one.start + 16), "no-code"),
                               (set_to("size", lambda one: one.size // 2), "shorter"),
-                              (set_to("pid", lambda one: one.pid + 1), "no-code"),
+                              (set_to("pid", lambda one: one.pid + 1), "unwatched"),
                               (set_to("time", lambda one: one.time - 10**9), "other-time")):
             with self.subTest(cause):
                 self.assertRegex(self.judge_injected(change),
