@@ -351,7 +351,7 @@ static ssize_t sum_shares(const struct jp_shown *shown, struct share_sums **sums
 }
 
 /* Reports functions to which the reader's profile gives more or fewer samples than its samples do.
- * Leaves out other programs, whose files may come and go between the two calls of the reader. */
+ * Judges only the workload's threads. */
 static int judge_shares(struct shown_state *state, struct jp_shown_reading *reading)
 {
 	const struct jp_shown *shown = reading->shown;

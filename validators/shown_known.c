@@ -39,7 +39,8 @@ static bool leaves_the_tables(const struct jp_shown_difference *difference)
 static bool is_outside_tmp(const struct jp_shown_difference *difference)
 {
 	return (is_cut_short(difference) && is_injected_outside_tmp(difference->where)) ||
-	       (leaves_the_tables(difference) && is_injected_outside_tmp(difference->from));
+	       (leaves_the_tables(difference) && difference->fault->at == 1 &&
+		is_injected_outside_tmp(difference->from));
 }
 
 static bool lacks_name_of_injected_file(const struct jp_shown_difference *difference)

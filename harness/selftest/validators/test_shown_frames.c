@@ -99,11 +99,12 @@ TEST(relative_addresses)
 static bool reused; /* older code was in the frame's mapping */
 static uint32_t nr_mapped;
 static const char *from; /* the mapping of the frame before */
+static uint32_t at = 1;  /* the first different frame */
 
 static const char *explain(const char *reader, const char *cause, const char *where, bool unwound)
 {
 	const struct jp_held held = {.event = &event, .nr_mapped = nr_mapped};
-	const struct jp_shown_fault fault = {.cause = cause, .unwound = unwound, .at = 1};
+	const struct jp_shown_fault fault = {.cause = cause, .unwound = unwound, .at = at};
 	const struct jp_shown_difference difference = {.reader = reader,
 						       .cause = cause,
 						       .held = &held,
@@ -168,6 +169,12 @@ TEST(known_defects)
 			      i ? "missing-frame" : "perf.inject-outside-tmp"),
 		      "perf 7.3 leaves the tables after %s", from);
 	}
+	from = "/run/jitted-7-1.so";
+	at = 2;
+	check(!strcmp(explain("perf 7.3.4", "missing-frame", "/lib/a", true), "missing-frame"),
+	      "perf 7.3 shows no second frame in such a file");
+	at = 1;
+	from = "/lib/b";
 	reused = true;
 	check(!strcmp(explain("perf 7.3.4", "other-frame", "/lib/a", true), "perf.unwind-reused"),
 	      "perf 7.3 follows the tables of older code");
