@@ -351,7 +351,8 @@ static ssize_t sum_shares(const struct jp_shown *shown, struct share_sums **sums
 }
 
 /* Reports functions to which the reader's profile gives more or fewer samples than its samples do.
- * Judges only the workload's threads. */
+ * Judges only the workload's threads: another program's file may vanish before the reader's second
+ * call. */
 static int judge_shares(struct shown_state *state, struct jp_shown_reading *reading)
 {
 	const struct jp_shown *shown = reading->shown;
