@@ -351,8 +351,8 @@ static ssize_t sum_shares(const struct jp_shown *shown, struct share_sums **sums
 }
 
 /* Reports functions to which the reader's profile gives more or fewer samples than its samples do.
- * Judges only the workload's threads: another program's file may vanish before the reader's second
- * call. */
+ * Leaves out other programs, whose files may vanish before the reader's second call. Number 0, of
+ * tasks outside of the profiler's pid namespace, differs for another reason that is not known. */
 static int judge_shares(struct shown_state *state, struct jp_shown_reading *reading)
 {
 	const struct jp_shown *shown = reading->shown;
@@ -361,7 +361,7 @@ static int judge_shares(struct shown_state *state, struct jp_shown_reading *read
 	int failed = count < 0 ? (int)count : 0;
 
 	for (ssize_t i = 0; i < count && !failed; i++) {
-		if (!jp_map_find(&state->tids, sums[i].tid))
+		if (sums[i].tid && !jp_map_find(&state->tids, sums[i].tid))
 			continue;
 		state->judged[SHARES]++;
 		if (sums[i].samples == sums[i].share)
