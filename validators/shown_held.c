@@ -2,19 +2,35 @@
 #include "validators/shown_held.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
+#include "harness/model/oracle/tables.h"
 #include "harness/model/space/mapping_name.h"
 
-/* Returns whether the current file has unwinding tables for @code: inject copies the tables of the
- * jitdump, unless it left the code out, which then lies in no file. Notes the first frame whose
- * tables no mapping record covers. A callback of struct jp_truth_stack. */
+/* Returns whether @load has tables that lead from @code to its caller. Wrong tables mislead each
+ * reader in its own way. */
+static bool has_right_tables(struct jp_holder *holder, const struct jp_truth_code *code,
+			     const struct jp_code_load *load)
+{
+	enum jp_tables *tables = &holder->tables[load - holder->loads->loads];
+
+	if (*tables == JP_TABLES_UNREAD)
+		*tables = jp_truth_has_right_tables(holder->truth.machine, code, holder->jit, load)
+				  ? JP_TABLES_RIGHT
+				  : JP_TABLES_WRONG;
+	return *tables == JP_TABLES_RIGHT;
+}
+
+/* Returns whether the current file has right unwinding tables for @code: inject copies the tables
+ * of the jitdump, unless it left the code out, which then lies in no file. Notes the first frame
+ * whose tables no mapping record covers. A callback of struct jp_truth_stack. */
 static bool has_unwind_info(void *context, const struct jp_truth_code *code, uint64_t time)
 {
 	struct jp_holder *holder = context;
 	const struct jp_code_load *load = jp_jit_cfi_at(holder->jit, code->pid, code->addr, time);
 	const struct jp_mapping *mapping;
 
-	if (!holder->view->in_injected || !load || !jp_jit_cfi_has_tables(holder->jit, load))
+	if (!holder->view->in_injected || !load || !has_right_tables(holder, code, load))
 		return false;
 	mapping = jp_replay_find_as_perf(holder->view->spaces, code->pid, code->addr);
 	if (!mapping || jp_mapping_backing(mapping->name) != JP_BACKING_FILE)
@@ -37,24 +53,32 @@ static bool lacks_file(void *context, uint32_t pid, uint64_t addr)
 int jp_holder_init(struct jp_holder *holder)
 {
 	holder->jit = jp_jit_cfi_new(holder->loads, holder->view->evidence->truth->e_machine);
+	holder->tables = calloc(holder->loads->count + 1, sizeof(*holder->tables));
 	holder->truth.has_unwind_info = has_unwind_info;
 	holder->truth.lacks_file = lacks_file;
 	holder->truth.context = holder;
-	return holder->jit ? 0 : -ENOMEM;
+	return holder->jit && holder->tables ? 0 : -ENOMEM;
+}
+
+static void free_tables(struct jp_holder *holder)
+{
+	jp_jit_cfi_free(holder->jit);
+	free(holder->tables);
+	holder->jit = NULL;
+	holder->tables = NULL;
 }
 
 void jp_holder_free(struct jp_holder *holder)
 {
 	jp_truth_stack_free(&holder->truth);
-	jp_jit_cfi_free(holder->jit);
+	free_tables(holder);
 }
 
 int jp_holder_apply_event(struct jp_holder *holder, const struct jp_event *event)
 {
 	if (holder->view->in_injected && !holder->in_injected) {
 		holder->in_injected = true;
-		jp_jit_cfi_free(holder->jit);
-		holder->jit = NULL;
+		free_tables(holder);
 		if (jp_holder_init(holder))
 			return -ENOMEM;
 	}

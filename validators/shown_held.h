@@ -24,12 +24,15 @@ struct jp_held {
 	bool ends; /* @dump reaches the root of the stack: a reader cannot find more frames */
 };
 
+enum jp_tables { JP_TABLES_UNREAD, JP_TABLES_RIGHT, JP_TABLES_WRONG };
+
 /* The state from which jp_holder_find() fills a struct jp_held. */
 struct jp_holder {
 	const struct jp_view *view;
 	const struct jp_code_loads *loads;
 	const struct jp_shown_files *files;
 	struct jp_jit_cfi *jit;
+	enum jp_tables *tables; /* of each load in @loads */
 	struct jp_truth_stack truth;
 	uint32_t nr_mapped; /* see struct jp_held */
 	bool in_injected;   /* @jit describes the injected file */

@@ -13,7 +13,7 @@ const struct jp_truth_insn *jp_truth_insn_at(const struct jp_truth_layout *layou
 	return i < layout->count && layout->insns[i].offset == offset ? &layout->insns[i] : NULL;
 }
 
-static uint64_t compute_sp(const struct jp_truth_insn *insn, uint64_t entry)
+uint64_t jp_truth_compute_sp(const struct jp_truth_insn *insn, uint64_t entry)
 {
 	return ((entry - insn->pre) & -(UINT64_C(1) << insn->align)) - insn->post;
 }
@@ -34,8 +34,9 @@ uint64_t jp_truth_next_entry(const struct jp_machine *machine, const struct jp_t
 	const struct jp_truth_layout *layout = code->layout;
 
 	return jp_truth_is_tail_call(code)
-		       ? compute_sp(&layout->insns[layout->tail], entry)
-		       : compute_sp(jp_truth_return_insn(code), entry) - machine->frames->pushed;
+		       ? jp_truth_compute_sp(&layout->insns[layout->tail], entry)
+		       : jp_truth_compute_sp(jp_truth_return_insn(code), entry) -
+				 machine->frames->pushed;
 }
 
 /* Tries each part of the function in which the frame pointer has another meaning. */
@@ -95,7 +96,7 @@ const struct jp_truth_insn *jp_truth_find_place(const struct jp_machine *machine
 			const struct jp_truth_insn *insn =
 				jp_truth_insn_at(code->layout, ip - code->addr);
 
-			if (insn && compute_sp(insn, entry) == sp) {
+			if (insn && jp_truth_compute_sp(insn, entry) == sp) {
 				*depth = d;
 				return insn;
 			}

@@ -14,6 +14,8 @@ const struct jp_truth_insn *jp_truth_insn_at(const struct jp_truth_layout *layou
 const struct jp_truth_insn *jp_truth_return_insn(const struct jp_truth_code *code);
 /* Returns whether @code jumps, without a call, to the next function of a path. */
 bool jp_truth_is_tail_call(const struct jp_truth_code *code);
+/* Returns the stack pointer at @insn. @entry: S of its function. */
+uint64_t jp_truth_compute_sp(const struct jp_truth_insn *insn, uint64_t entry);
 /* Returns S of the next function of the path. @entry: S of @code. */
 uint64_t jp_truth_next_entry(const struct jp_machine *machine, const struct jp_truth_code *code,
 			     uint64_t entry);

@@ -6,6 +6,7 @@
 #include <unwind.h>
 
 #include "harness/format/perfdata/machine.h"
+#include "harness/model/oracle/tables.h"
 #include "harness/model/unwind/cfi.h"
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/made_elf.h"
@@ -147,6 +148,32 @@ static void check_shape(enum jp_shape shape, bool by_segment)
 	jp_cfi_close(cfi);
 }
 
+/* The truth accepts the tables of each shape, and refuses them if one instruction's frame differs.
+ */
+static void check_truth(enum jp_shape shape)
+{
+	unsigned char tables[JP_EH_FRAME_MOST];
+	struct jp_emitted emitted;
+	struct jp_code_load load = {.addr = 0x1000, .eh_frame = tables};
+	const struct jp_code_loads loads = {.loads = &load, .count = 1};
+	const struct jp_machine *machine = jp_machine_find(jp_arch_elf.machine);
+	struct jp_truth_layout layout = {.insns = emitted.insns};
+	const struct jp_truth_code code = {.addr = 0x1000, .layout = &layout};
+	struct jp_jit_cfi *jit = jp_jit_cfi_new(&loads, jp_arch_elf.machine);
+	size_t hdr_size;
+
+	jp_shape_emit(shape, NULL, 0, &emitted);
+	load.eh_frame_size = jp_eh_frame(&emitted, tables, sizeof(tables), &hdr_size) - hdr_size;
+	load.size = emitted.size;
+	layout.count = emitted.nr_insns;
+	check(jp_truth_has_right_tables(machine, &code, jit, &load), "right tables of %s",
+	      jp_shape_text(shape));
+	emitted.insns[0].post += 8;
+	check(!jp_truth_has_right_tables(machine, &code, jit, &load),
+	      "tables of %s that do not match its first instruction", jp_shape_text(shape));
+	jp_jit_cfi_free(jit);
+}
+
 static void test_refusals(void)
 {
 	static unsigned char tables[JP_EH_FRAME_MOST];
@@ -236,6 +263,7 @@ TEST(eh_frame)
 	for (enum jp_shape shape = 0; shape < JP_SHAPES; shape++) {
 		check_shape(shape, true);
 		check_shape(shape, false);
+		check_truth(shape);
 	}
 	test_refusals();
 	test_libgcc();
