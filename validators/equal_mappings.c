@@ -166,16 +166,28 @@ static bool certainly_exists(const struct equal *equal, const struct jp_executab
 	       (one->close_before == UINT64_MAX || time + slack <= one->close_before);
 }
 
-/* Returns the piece at @addr of @pid that ended last before @time, or NULL. */
+/* Returns when the process that @pid named at @time started, in ns; 0: it was launched. */
+static uint64_t find_start(const struct jp_truth *truth, uint32_t pid, uint64_t time)
+{
+	const struct jp_truth_incarnation *image = jp_truth_image_at(truth, pid, time);
+
+	while (image && image->before && !image->first)
+		image--;
+	return image ? image->before : 0;
+}
+
+/* Returns the piece at @addr of @pid that ended last before @time, but not in an earlier process of
+ * the same number, or NULL. */
 static const struct jp_executable *find_last(const struct equal *equal, uint32_t pid, uint64_t addr,
 					     uint64_t time)
 {
 	const uint64_t slack = equal->evidence->info.slack;
+	const uint64_t start = find_start(equal->evidence->truth, pid, time);
 	const struct jp_executable *one, *last = NULL;
 	size_t at = SIZE_MAX;
 
 	while ((one = jp_executables_next(&equal->truth, pid, addr, addr + 1, &at)))
-		if (one->close_after <= time + slack &&
+		if (one->close_before > start && one->close_after <= time + slack &&
 		    (!last || one->close_after > last->close_after))
 			last = one;
 	return last;

@@ -284,17 +284,18 @@ static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known
 		      "still known as executable after its end");
 }
 
-/* Returns whether @known may describe executable memory that existed before @act. If so, @known is
- * stale but not wrong. */
+/* Returns whether @known may describe executable memory of @pid that existed before @act. If so,
+ * @known is stale but not wrong. */
 static bool may_describe_earlier_memory(const struct jp_coverage *coverage,
-					const struct jp_span *known, const struct jp_event *act)
+					const struct jp_span *known, const struct jp_event *act,
+					uint32_t pid)
 {
 	const uint64_t slack = coverage->evidence->info.slack, since = known->mapping.since;
 	const struct jp_box box = {act->map.addr, act->map.addr + act->map.len,
 				   since - jp_min(since, slack), act->after};
 	const struct jp_span *truth;
 
-	for (size_t at = 0; (truth = jp_spans_next(coverage->view->truth, act->pid, &box, &at));)
+	for (size_t at = 0; (truth = jp_spans_next(coverage->view->truth, pid, &box, &at));)
 		if (truth->close_before <= act->after && since <= truth->close_after + slack)
 			return true;
 	return false;
@@ -322,7 +323,8 @@ static int judge_invented(struct jp_coverage *coverage, const struct jp_span *kn
 		to = jp_min(to - (to == UINT64_MAX ? 0 : jp_min(to, slack)), end_of_window);
 		if (i < first &&
 		    jp_max(from, act->after + slack) < jp_min(to, known->close_before) &&
-		    !may_describe_earlier_memory(coverage, known, act))
+		    !may_describe_earlier_memory(coverage, known, act, act->pid) &&
+		    !may_describe_earlier_memory(coverage, known, act, mapping->pid))
 			first = i;
 	}
 	if (first == plains->count)
