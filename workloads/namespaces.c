@@ -175,6 +175,6 @@ static const struct jp_excuse excuses[] = {
 	{"namespaces.strays", "namespaces publish=[jb]*", "order.stray", "no-code wrong-owner",
 	 "load.unnamed", "the jitdump has the pid inside"},
 	{"namespaces.injected", "namespaces publish=[jb]*", "injected.mappings inject.stray",
-	 "no-code wrong-owner", "order.stray", "the jitdump has the pid inside"},
+	 "no-code wrong-owner unwatched", "order.stray", "the jitdump has the pid inside"},
 };
 JP_REGISTER_ROWS(excuse, excuses);
