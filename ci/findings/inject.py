@@ -139,6 +139,21 @@ def show_vdso(context: Context, perf: Perf) -> tuple[bool, str]:
     return lost, ", ".join(found)
 
 
+@perf_finding("perf.inject-map")
+def show_map(context: Context, perf: Perf) -> tuple[bool, str]:
+    path, injected = context.path("map.data"), context.path("map.injected")
+    with recording.run_workload(context, "anon_exec", "--publish=map") as child:
+        recording.run_record(perf, "-q", "-e", "cpu-clock:u", "-o", path, "-p", str(child.pid),
+                             "--", "sleep", "0.3")
+    done = perf.run("inject", "-B", "-i", path, "-o", injected)
+    before, after = (perf.run("script", "-F", "ip,sym", "-i", file).stdout.count(" program")
+                     for file in (path, injected))
+    os.unlink("/tmp/perf-%d.map" % child.pid)
+    if done.returncode:
+        return False, "no -B"
+    return before > 0 and not after, "%d samples named by the map, %d after -B" % (before, after)
+
+
 def end_namespace(folder: str) -> None:
     """Kills the first process of the namespace, the child of unshare."""
     outer = int(files.read(os.path.join(folder, "pid")))

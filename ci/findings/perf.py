@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Findings about perf as a recorder and as a reader; see __main__.py."""
 
+import contextlib
 import json
 import os
 import re
@@ -331,15 +332,26 @@ def show_exec_disabled(context: Context, perf: Perf) -> tuple[bool, str]:
             never["addresses"])
 
 
-def count_names(context: Context, perf: Perf, workload: str) -> tuple[int, int]:
-    """Returns (samples in code that a perf map names, those for which perf shows that name)."""
-    path = context.path("map.data")
-    truth = context.path("truth")
-    with subprocess.Popen([context.jitproof, "workload", workload, "--truth", truth],
+@contextlib.contextmanager
+def run_workload(context: Context, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """Runs a workload, from the moment at which it is ready."""
+    truth = context.path("workload.truth")
+    with subprocess.Popen([context.jitproof, "workload", *arguments, "--truth", truth],
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout and child.stdin
         if not child.stdout.readline().startswith("ready"):
-            raise RuntimeError(workload + " is not ready")
+            raise RuntimeError(arguments[0] + " is not ready")
+        try:
+            yield child
+        finally:
+            child.stdin.close()
+    os.unlink(truth)
+
+
+def count_names(context: Context, perf: Perf, workload: str) -> tuple[int, int]:
+    """Returns (samples in code that a perf map names, those for which perf shows that name)."""
+    path = context.path("map.data")
+    with run_workload(context, workload) as child:
         run_record(perf, "-e", "cpu-clock:u", "-o", path, "-p", str(child.pid), "--", "sleep",
                    "0.3")
         with open("/proc/%d/maps" % child.pid, encoding="utf-8") as file:
@@ -353,8 +365,6 @@ def count_names(context: Context, perf: Perf, workload: str) -> tuple[int, int]:
             text = perf.run("script", "-F", "ip,sym", "-i", path).stdout
         finally:
             os.unlink(named)
-            child.stdin.close()
-    os.unlink(truth)
     lines = [line.split(None, 1) for line in text.splitlines() if line.strip()]
     inside = [line for line in lines if any(start <= int(line[0], 16) < end for start, end in code)
               or line[-1] == "jit_code"]
@@ -383,16 +393,10 @@ def show_memfd_map(context: Context, perf: Perf) -> tuple[bool, str]:
 
 @perf_finding("perf.attach-thread-gone")
 def show_main_thread_gone(context: Context, perf: Perf) -> tuple[bool, str]:
-    path, truth = context.path("gone.data"), context.path("gone.truth")
-    with subprocess.Popen([context.jitproof, "workload", "thread_churn", "--truth", truth],
-                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdout and child.stdin
-        if not child.stdout.readline().startswith("ready"):
-            raise RuntimeError("thread_churn is not ready")
+    path = context.path("gone.data")
+    with run_workload(context, "thread_churn") as child:
         run_record(perf, "-q", "-e", "cpu-clock:u", "-g", "-o", path, "-p", str(child.pid),
                    "--", "sleep", "0.5")
-        child.stdin.close()
-    os.unlink(truth)
     ours, = (one for one in judge_file(context, path)["processes"] if one["pid"] == child.pid)
     return ours["samples"] > 0 and ours["mmap2"]["file"] == 0, \
         "the main thread has exited: records of %d mapped files, %d of %d addresses in no " \

@@ -8,6 +8,7 @@
 
 #include "harness/base/order.h"
 #include "harness/explain/name_causes.h"
+#include "harness/model/space/mapping_name.h"
 
 /* Losses of names that a perf map could provide. */
 
@@ -150,17 +151,38 @@ void jp_note_map_owner(struct jp_explain_view *view, const struct jp_name_proces
 			process->pid);
 }
 
-static bool blame_memfd(const struct jp_name_case *name_case, const struct map_facts *facts)
+/* Returns whether the mapping record of the loss states a perf map as the mapped file. */
+static bool is_map_as_file(const struct jp_name_loss *loss)
+{
+	uint32_t pid;
+
+	return jp_mapping_is_perf_map(loss->name, &pid);
+}
+
+static bool blame_unread_map(const struct jp_name_case *name_case, const struct map_facts *facts)
 {
 	struct jp_blame *blame = jp_blame_names(name_case, "map-not-read-for-memfd", facts->path);
 
-	jp_blame_evidence(blame,
-			  "%" PRIu64 " samples have frames in %s, for which perf reads no perf map",
-			  name_case->loss->samples, name_case->loss->name);
+	if (is_map_as_file(name_case->loss))
+		describe_samples(name_case, blame);
+	else
+		jp_blame_evidence(blame,
+				  "%" PRIu64 " samples have frames in %s, for which perf reads no "
+				  "perf map",
+				  name_case->loss->samples, name_case->loss->name);
 	jp_blame_evidence(blame,
 			  "the map has %zu lines for that memory, and names %zu of %zu sampled "
 			  "addresses: `grep -c . %s`",
 			  facts->lines, facts->covers, name_case->loss->nr_addrs, facts->path);
+	if (is_map_as_file(name_case->loss)) {
+		jp_blame_evidence(blame,
+				  "`perf inject -B` recorded the map as the mapped file, in "
+				  "which perf looks up offsets: `perf script -i %s "
+				  "--show-mmap-events`",
+				  name_case->view->path);
+		jp_blame_remedy(blame, "report the file that perf recorded, or inject without -B");
+		return true;
+	}
 	jp_blame_evidence(blame, "perf 5.10 to 7.3 ask a perf map for executable //anon, [heap], "
 				 "/dev/zero, /SYSV and /anon_hugepage alone");
 	if (strcmp(name_case->loss->name, "//anon") == 0)
@@ -382,14 +404,17 @@ bool jp_blame_perf_map(const struct jp_name_case *name_case)
 	case JP_NAME_NO_MAP:
 		return facts.parent && blame_parent(name_case, facts.parent);
 	case JP_NAME_NOT_IN_MAP:
+		if (is_map_as_file(name_case->loss) && facts.covers)
+			return blame_unread_map(name_case, &facts);
 		return is_old(name_case, &facts) ? blame_stale(name_case, &facts)
 						 : blame_partial(name_case, &facts);
 	case JP_NAME_NO_ELF:
 	case JP_NAME_NOT_ANONYMOUS:
 		if (!facts.map && facts.missing != -ENOENT)
 			return blame_owner(name_case, &facts);
-		return facts.map && (facts.covers || facts.lines) ? blame_memfd(name_case, &facts)
-								  : false;
+		return facts.map && (facts.covers || facts.lines)
+			       ? blame_unread_map(name_case, &facts)
+			       : false;
 	default:
 		return false;
 	}

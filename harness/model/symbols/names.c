@@ -242,8 +242,9 @@ struct jp_name jp_names_find(struct jp_names *names, const struct jp_mapping *ma
 
 	if (!mapping)
 		return (struct jp_name){.how = JP_NAME_NO_MAPPING};
+	/* perf takes the map that inject -B recorded for a file, and looks up the offset in it. */
 	if (jp_mapping_is_perf_map(mapping->name, &pid))
-		return find_in_map(names, pid, addr);
+		return find_in_map(names, pid, addr - mapping->start + mapping->pgoff);
 	if (is_anonymous(mapping))
 		/* perf chooses the perf map when it reads the record: a child uses its parent's. */
 		return find_in_map(names, mapping->pid, addr);
