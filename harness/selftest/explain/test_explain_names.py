@@ -138,6 +138,15 @@ class PerfMaps(Explained):
         self.write_map((CODE, 0x1000, "all"))
         self.expect_cause("map-not-read-for-memfd", file="/tmp/perf-4711.map")
 
+    def test_map_that_inject_recorded_as_a_file(self) -> None:
+        """perf looks up the offset in it, which is the address in the kernel's records alone."""
+        self.write_map((CODE, 0x1000, "all"))
+        self.add_memory("/tmp/perf-4711.map")
+        found = self.expect_cause("map-not-read-for-memfd", file="/tmp/perf-4711.map")
+        self.assertIn("inject without -B", found["remedy"])
+        self.perf.maps()[0].pgoff = CODE
+        self.assertEqual(self.find_causes(), [])
+
     def test_windows_image(self) -> None:
         """.NET precompiles its libraries, for which perf reads neither symbols nor the map."""
         self.write_map((CODE + 0x1000, 0x1000, "other"))
