@@ -69,6 +69,7 @@ static int report(struct shown_comparison *comparison, enum shown_metric metric,
 
 	difference.reader = shown->reader;
 	difference.held = comparison->held;
+	difference.late = comparison->held->late;
 	difference.attached = launch && launch->before < evidence->info.enabled;
 	cause = jp_shown_find_known_defect(&difference);
 	comparison->state->bad[metric]++;
@@ -351,11 +352,12 @@ static ssize_t sum_shares(const struct jp_shown *shown, struct share_sums **sums
 }
 
 /* Reports functions to which the reader's profile gives more or fewer samples than its samples do.
- * Leaves out other programs, whose files may vanish before the reader's second call. Number 0, of
- * tasks outside of the profiler's pid namespace, differs for another reason that is not known. */
+ * Leaves out other programs, whose files may vanish before the reader's second call, but not number
+ * 0, of tasks outside of the profiler's pid namespace. */
 static int judge_shares(struct shown_state *state, struct jp_shown_reading *reading)
 {
 	const struct jp_shown *shown = reading->shown;
+	struct jp_shown_difference difference = {.reader = shown->reader};
 	jp_cleanup_free struct share_sums *sums = NULL;
 	const ssize_t count = shown->has_shares ? sum_shares(shown, &sums) : 0;
 	int failed = count < 0 ? (int)count : 0;
@@ -366,11 +368,12 @@ static int judge_shares(struct shown_state *state, struct jp_shown_reading *read
 		state->judged[SHARES]++;
 		if (sums[i].samples == sums[i].share)
 			continue;
+		difference.cause = sums[i].share < sums[i].samples ? "more-listed" : "fewer-listed";
+		difference.late = jp_holder_is_late(&state->holder, sums[i].tid);
 		state->bad[SHARES]++;
 		reading->unequal_shares++;
 		failed = jp_findings_count_failure(&state->view->findings, metric_names[SHARES],
-						   sums[i].share < sums[i].samples ? "more-listed"
-										   : "fewer-listed",
+						   jp_shown_find_known_defect(&difference),
 						   "%s, %s: tid %u: its profile has %" PRIu64
 						   " samples of %.80s, and it shows "
 						   "%" PRIu64,

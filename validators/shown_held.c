@@ -60,29 +60,70 @@ int jp_holder_init(struct jp_holder *holder)
 	return holder->jit && holder->tables ? 0 : -ENOMEM;
 }
 
-static void free_tables(struct jp_holder *holder)
+/* Frees the state that describes one file. */
+static void free_file_state(struct jp_holder *holder)
 {
 	jp_jit_cfi_free(holder->jit);
 	free(holder->tables);
 	holder->jit = NULL;
 	holder->tables = NULL;
+	jp_map_free(&holder->exited);
+	jp_map_free(&holder->late);
 }
 
 void jp_holder_free(struct jp_holder *holder)
 {
 	jp_truth_stack_free(&holder->truth);
-	free_tables(holder);
+	free_file_state(holder);
+}
+
+/* Stores @value for @key. Returns 0 or -ENOMEM. */
+static int set_flag(struct jp_map *map, uint32_t key, bool value)
+{
+	bool *flag = jp_map_at(map, key, sizeof(*flag));
+
+	if (!flag)
+		return -ENOMEM;
+	*flag = value || (!key && *flag);
+	return 0;
+}
+
+static bool get_flag(const struct jp_map *map, uint32_t key)
+{
+	const bool *flag = jp_map_find(map, key);
+
+	return flag && *flag;
+}
+
+/* Notes the exit of a main thread, and which threads start after that. */
+static int follow_main_thread(struct jp_holder *holder, const struct jp_event *event)
+{
+	const bool main = event->pid == event->tid;
+
+	if (event->type == JP_EVENT_EXIT && main)
+		return set_flag(&holder->exited, event->pid, true)
+			       ?: (event->pid ? 0 : set_flag(&holder->late, 0, true));
+	if (event->type != JP_EVENT_FORK)
+		return 0;
+	return (main ? set_flag(&holder->exited, event->pid, false) : 0)
+		       ?: set_flag(&holder->late, event->tid,
+				   !main && get_flag(&holder->exited, event->pid));
 }
 
 int jp_holder_apply_event(struct jp_holder *holder, const struct jp_event *event)
 {
 	if (holder->view->in_injected && !holder->in_injected) {
 		holder->in_injected = true;
-		free_tables(holder);
+		free_file_state(holder);
 		if (jp_holder_init(holder))
 			return -ENOMEM;
 	}
-	return jp_jit_cfi_apply(holder->jit, event);
+	return follow_main_thread(holder, event) ?: jp_jit_cfi_apply(holder->jit, event);
+}
+
+bool jp_holder_is_late(const struct jp_holder *holder, uint32_t tid)
+{
+	return get_flag(&holder->late, tid);
 }
 
 /* Returns how many frames of @truth a walk of the stack dump of @event can find. @sp: the sampled
@@ -142,6 +183,7 @@ void jp_holder_find(struct jp_holder *holder, const struct jp_event *event, stru
 	uint64_t ip, sp;
 
 	*held = (struct jp_held){.event = event, .ip = event->sample.ip};
+	held->late = jp_holder_is_late(holder, event->tid);
 	held->chained = event->sample.chain && !event->sample.kernel_chain;
 	if (held->chained)
 		held->nr_user = (uint32_t)jp_event_user_chain(event, &held->user);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
+#include "harness/base/map.h"
 #include "harness/format/jit/code_loads.h"
 #include "harness/format/shown/shown_index.h"
 #include "harness/judge/validator.h"
@@ -15,6 +16,7 @@ struct jp_held {
 	bool chained; /* the sample has a callchain with a user part */
 	bool garbage; /* a value in @user looks like a marker */
 	bool dumped;  /* the sample has registers and a stack dump */
+	bool late;    /* the thread is in jp_holder.late */
 	/* Frames that a walk of the stack dump by call frame information finds; NULL: unknown. */
 	const uint64_t *dump;
 	uint32_t nr_dump;
@@ -34,6 +36,10 @@ struct jp_holder {
 	struct jp_jit_cfi *jit;
 	enum jp_tables *tables; /* of each load in @loads */
 	struct jp_truth_stack truth;
+	/* Numbers of the processes whose main thread has exited, and of the threads that started
+	 * later than that. Values: bool, whether it still holds. Number 0, of all tasks outside of
+	 * the profiler's pid namespace, stays in both after the first exit. */
+	struct jp_map exited, late;
 	uint32_t nr_mapped; /* see struct jp_held */
 	bool in_injected;   /* @jit describes the injected file */
 };
@@ -43,5 +49,7 @@ int jp_holder_init(struct jp_holder *holder);
 void jp_holder_free(struct jp_holder *holder);
 /* Updates the processes and their mappings by @event. Returns 0 or -ENOMEM. */
 int jp_holder_apply_event(struct jp_holder *holder, const struct jp_event *event);
+/* Returns whether @tid is the number of a thread in jp_holder.late. */
+bool jp_holder_is_late(const struct jp_holder *holder, uint32_t tid);
 /* Stores in @held what the current file holds for the sample @event, valid until the next call. */
 void jp_holder_find(struct jp_holder *holder, const struct jp_event *event, struct jp_held *held);

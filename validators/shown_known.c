@@ -143,6 +143,14 @@ static bool is_cut_after_attach(const struct jp_shown_difference *difference)
 	return difference->attached && is_cut_short(difference);
 }
 
+/* perf script then knows no mapping of the process. perf report does. */
+static bool lacks_mappings(const struct jp_shown_difference *difference)
+{
+	return difference->late && (strcmp(difference->cause, "no-name") == 0 ||
+				    strcmp(difference->cause, "fewer-listed") == 0 ||
+				    is_cut_short(difference) || leaves_the_tables(difference));
+}
+
 static bool has_name_of_other_code(const struct jp_shown_difference *difference)
 {
 	return !difference->fault && difference->where &&
@@ -169,6 +177,7 @@ static const struct known_defect {
 	{"perf.pipe-finished-init", "perf", {5, 10}, {5, 10}, stops_at_finished_init},
 	{"perf.build-id-size", "perf", {7, 2}, {7, 3}, stops_at_build_id},
 	{"perf.inject-vdso", "perf", {7, 2}, {7, 3}, is_cut_in_vdso},
+	{"perf.script-thread-gone", "perf", {6, 12}, {7, 3}, lacks_mappings},
 	{"kernel.build-id", "perf", {6, 1}, {6, 12}, overflows_by_build_id},
 	{"hotspot.inject-names", "hotspot", {4, 12}, {4, 12}, lacks_name_of_injected_file},
 	{"hotspot.attach-fork", "hotspot", {4, 12}, {4, 12}, is_cut_after_attach},

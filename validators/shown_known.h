@@ -19,6 +19,7 @@ struct jp_shown_difference {
 	bool attached;    /* the capture attached to the running workload */
 	const char *failed; /* why the reader failed; NULL: it did not */
 	bool is_folder;     /* the capture is a folder, not a single file */
+	bool late;          /* the thread started after the exit of its process's main thread */
 };
 
 /* Returns the id of the finding (results/FINDINGS.md) that explains @difference, or, if there is

@@ -191,6 +191,7 @@ static const struct jp_cause_word words[] = {
 	 NULL},
 	{"perf.build-id-size", NULL, "perf refuses the build ids that an older perf inject wrote",
 	 NULL},
+	{"perf.script-thread-gone", NULL, "perf script has forgotten the process's mappings", NULL},
 	{"perf.inject-vdso", NULL, "perf inject made perf forget the vDSO", NULL},
 	{"kernel.build-id", NULL, "a build id of more than 20 bytes overflows perf's stack", NULL},
 	{"hotspot.inject-names", NULL, "hotspot places the code of an injected file too low", NULL},

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Comparing shown frames with those of a file, and recognizing known defects. */
+/* Comparing shown frames with those of a file, following late threads, and recognizing known
+ * defects. */
+#include <elf.h>
 #include <inttypes.h>
 
 #include "harness/selftest/support/check.h"
+#include "harness/selftest/support/made_events.h"
 #include "validators/shown_known.h"
 
 enum { MOST = 8 };
@@ -100,6 +103,7 @@ static bool reused; /* older code was in the frame's mapping */
 static uint32_t nr_mapped;
 static const char *from; /* the mapping of the frame before */
 static uint32_t at = 1;  /* the first different frame */
+static bool late;        /* the thread started after the exit of the main thread */
 
 static const char *explain(const char *reader, const char *cause, const char *where, bool unwound)
 {
@@ -111,9 +115,48 @@ static const char *explain(const char *reader, const char *cause, const char *wh
 						       .fault = &fault,
 						       .where = where,
 						       .from = from,
+						       .late = late,
 						       .reused = reused};
 
 	return jp_shown_find_known_defect(&difference);
+}
+
+/* Threads that start after the exit of their process's main thread are late; those of a later
+ * process of the same number are not. Number 0 stands for many processes, whose first exit counts.
+ */
+TEST(late_threads)
+{
+	const struct jp_event exit = MADE_EVENT(EXIT, 7, 1),
+			      thread_exit = {.type = JP_EVENT_EXIT, .pid = 7, .tid = 8},
+			      strangers_exit = MADE_EVENT(EXIT, 0, 1),
+			      process = MADE_EVENT(FORK, 7, 2, .task = {.ppid = 5}),
+			      stranger = MADE_EVENT(FORK, 0, 2);
+	struct jp_event thread = {.type = JP_EVENT_FORK, .pid = 7, .task = {.ppid = 7}};
+	struct jp_truth truth = {.e_machine = EM_X86_64};
+	struct jp_evidence evidence = {.truth = &truth};
+	const struct jp_view view = {.evidence = &evidence};
+	const struct jp_code_loads loads = {0};
+	struct jp_holder holder = {.view = &view, .loads = &loads};
+	const struct {
+		const struct jp_event *event;
+		uint32_t tid;
+		bool late;
+	} steps[] = {{&thread_exit, 10, false},
+		     {&exit, 11, true},
+		     {&process, 12, false},
+		     {&strangers_exit, 0, true},
+		     {&stranger, 0, true}};
+
+	check(!jp_holder_init(&holder), "memory");
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+		thread.tid = steps[i].tid;
+		check(!jp_holder_apply_event(&holder, steps[i].event) &&
+			      (!thread.tid || !jp_holder_apply_event(&holder, &thread)) &&
+			      jp_holder_is_late(&holder, steps[i].tid) == steps[i].late,
+		      "after step %zu thread %u is %slate", i, steps[i].tid,
+		      steps[i].late ? "" : "not ");
+	}
+	jp_holder_free(&holder);
 }
 
 TEST(known_defects)
@@ -180,6 +223,13 @@ TEST(known_defects)
 	      "perf 7.3 follows the tables of older code");
 	reused = false;
 	from = NULL;
+	late = true;
+	check(!strcmp(explain("perf 6.12.9", "fewer-listed", NULL, false),
+		      "perf.script-thread-gone"),
+	      "perf 6.12 script forgets the mappings with the main thread");
+	check(!strcmp(explain("perf 6.1.192", "fewer-listed", NULL, false), "fewer-listed"),
+	      "perf 6.1 does not");
+	late = false;
 	event.sample.chain = NULL;
 	check(!strcmp(explain("perf 6.1.192", "cut", "//anon", true), "perf.unwind-no-chain"),
 	      "perf shows no dump of an event without callchains");
