@@ -33,7 +33,9 @@ static bool leaves_the_tables(const struct jp_shown_difference *difference)
 {
 	return difference->from && difference->fault && difference->fault->unwound &&
 	       (strcmp(difference->cause, "other-frame") == 0 ||
-		strcmp(difference->cause, "missing-frame") == 0);
+		strcmp(difference->cause, "missing-frame") == 0 ||
+		(strcmp(difference->cause, "extra-frame") == 0 &&
+		 difference->fault->at < difference->fault->held));
 }
 
 static bool is_outside_tmp(const struct jp_shown_difference *difference)
