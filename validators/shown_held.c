@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "harness/model/oracle/tables.h"
 #include "harness/model/space/mapping_name.h"
@@ -40,13 +41,25 @@ static bool has_unwind_info(void *context, const struct jp_truth_code *code, uin
 	return true;
 }
 
-/* Returns whether the file mapped at @addr of @pid no longer existed when readers needed it. A
- * callback of struct jp_truth_stack. */
+/* Returns whether the capture shows the mapping behind @mapping's code, in which linkers place the
+ * unwinding tables of a file. The vDSO has one mapping. */
+static bool has_mapped_tables(const struct jp_holder *holder, uint32_t pid,
+			      const struct jp_mapping *mapping)
+{
+	const struct jp_mapping *next = jp_replay_find(holder->view->spaces, pid, mapping->end);
+
+	return *mapping->name != '/' || (next && strcmp(next->name, mapping->name) == 0);
+}
+
+/* Returns whether the file mapped at @addr of @pid no longer existed when readers needed it. Notes
+ * the first frame whose tables no mapping record covers. A callback of struct jp_truth_stack. */
 static bool lacks_file(void *context, uint32_t pid, uint64_t addr)
 {
-	const struct jp_holder *holder = context;
+	struct jp_holder *holder = context;
 	const struct jp_mapping *mapping = jp_replay_find(holder->view->spaces, pid, addr);
 
+	if (mapping && !holder->nr_mapped && !has_mapped_tables(holder, pid, mapping))
+		holder->nr_mapped = holder->truth.nr_seen;
 	return !mapping || jp_shown_is_gone(holder->files, mapping->name);
 }
 
