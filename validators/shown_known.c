@@ -81,10 +81,18 @@ static bool has_marker(const struct jp_shown_difference *difference)
 	       lost == JP_CONTEXT_USER;
 }
 
+/* Returns whether the walk ended at the last word of a dump, which libunwind cannot read: its
+ * caller is missing, or UINT64_MAX is in its place or behind it. */
 static bool is_behind_the_dump(const struct jp_shown_difference *difference)
 {
-	return difference->fault && strcmp(difference->cause, "extra-frame") == 0 &&
-	       difference->frame && difference->frame->addr == UINT64_MAX;
+	const struct jp_shown_fault *fault = difference->fault;
+
+	if (!fault)
+		return false;
+	if (difference->frame && difference->frame->addr == UINT64_MAX)
+		return fault->at + 1 >= fault->held;
+	return is_cut_short(difference) && fault->at && fault->at + 1 == fault->held &&
+	       difference->held->ends;
 }
 
 static bool lacks_mapped_tables(const struct jp_shown_difference *difference)

@@ -159,6 +159,43 @@ TEST(late_threads)
 	jp_holder_free(&holder);
 }
 
+/* libunwind cannot read the last word of a dump: only the outermost frame may be missing or be
+ * UINT64_MAX. */
+TEST(last_word)
+{
+	static const struct jp_shown_frame beyond = {.addr = UINT64_MAX}, other = {.addr = 0x300};
+	static const struct {
+		const char *reader, *cause;
+		const struct jp_shown_frame *frame;
+		uint32_t at;
+		const char *id;
+	} rows[] = {
+		{"perf 6.1.192", "extra-frame", &beyond, 4, "perf.unwind-beyond"},
+		{"perf 6.1.192", "other-frame", &beyond, 3, "perf.unwind-beyond"},
+		{"perf 6.1.192", "other-frame", &beyond, 2, "other-frame"},
+		{"perf 6.1.192", "other-frame", &other, 3, "other-frame"},
+		{"perf 6.12.118", "cut", NULL, 3, "perf.unwind-beyond"},
+		{"perf 6.12.118", "cut", NULL, 2, "cut"},
+		{"perf 7.3.4", "cut", NULL, 3, "cut"},
+	};
+	const struct jp_held held = {.event = &event, .ends = true};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct jp_shown_fault fault = {
+			.cause = rows[i].cause, .unwound = true, .at = rows[i].at, .held = 4};
+		const struct jp_shown_difference difference = {.reader = rows[i].reader,
+							       .cause = rows[i].cause,
+							       .held = &held,
+							       .fault = &fault,
+							       .frame = rows[i].frame,
+							       .where = "/lib/libc.so.6"};
+		const char *id = jp_shown_find_known_defect(&difference);
+
+		check(!strcmp(id, rows[i].id), "%s, %s at frame %u of 4: %s", rows[i].reader,
+		      rows[i].cause, rows[i].at, id);
+	}
+}
+
 TEST(known_defects)
 {
 	static const struct {
