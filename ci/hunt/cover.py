@@ -57,12 +57,18 @@ class Cover:
         self.unjudged.update(set(iterate_pairs(crossing)) & self.open)
 
     def exclude(self, crossing: Crossing) -> None:
-        """Excludes @crossing, and each crossing that contains it, from further tries."""
+        """Excludes @crossing, and each crossing that contains it, from further tries; also an item
+        that is impossible with each value of a dimension that it needs."""
         items = frozenset(crossing.items())
         if items in self.impossible:
             return
         self.impossible.append(items)
         self.open = {pair for pair in self.open if not items <= {*pair}}
+        for one, (name, _) in itertools.permutations(items, 2) if len(items) == 2 else ():
+            if self.space.needs(one, name) and all(
+                    self.is_impossible(dict([one, (name, value)]))
+                    for value in self.space.values[name]):
+                self.exclude(dict([one]))
 
     def is_impossible(self, crossing: Crossing) -> bool:
         items = frozenset(crossing.items())

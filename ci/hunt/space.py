@@ -145,6 +145,13 @@ class Space:
         return all(any(crossing.get(name) == value for name, value in parents)
                    for parents in self.parents[item])
 
+    def needs(self, item: Item, name: str, seen: frozenset[Item] = frozenset()) -> bool:
+        """Returns whether each crossing with @item has a value of dimension @name. @seen: items
+        that need @item."""
+        return item not in seen and any(
+            all(parent[0] == name or self.needs(parent, name, seen | {item}) for parent in parents)
+            for parents in self.parents[item])
+
     def list_items(self) -> list[Item]:
         return [(name, value) for name in self.values for value in self.values[name]]
 

@@ -164,6 +164,13 @@ class Covers(unittest.TestCase):
             self.assertEqual(PERF in crossing, crossing[CAPTURE] == "launch-by perf" or
                              crossing.get(INJECT) == "perf", crossing)
 
+    def test_option_that_no_version_takes(self) -> None:
+        """An option that each version of perf refuses is in no further crossing."""
+        cover = Cover(Space(LISTED, Request(("6.1", "6.12"))), 1)
+        for version, possible in (("6.1", True), ("6.12", False)):
+            cover.exclude({"capture -z": "", PERF: version})
+            self.assertEqual(any(("capture -z", "") in pair for pair in cover.open), possible)
+
     def test_pairs_without_verdict(self) -> None:
         """Pairs that got no verdict in some crossings are not drawn again."""
         cover = Cover(Space(LISTED), 1)
@@ -243,7 +250,8 @@ class Learning(unittest.TestCase):
         with contextlib.redirect_stdout(io.StringIO()):
             for crossing in crossings:
                 hunt.learn(Trial(crossing, "SKIP", "perf %s: no -z" % crossing[PERF], frozenset()))
-        self.assertEqual(hunt.cover.impossible, [frozenset(one.items()) for one in found])
+        self.assertEqual(hunt.cover.impossible,
+                         [frozenset(one.items()) for one in [*found, {"capture -z": ""}]])
 
     def test_lack_of_evidence(self) -> None:
         """Hunt reduces no ERROR whose reason is a lack of samples."""
