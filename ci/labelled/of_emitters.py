@@ -3,7 +3,7 @@
 with packed symbols."""
 
 from ci.labelled import programs
-from ci.labelled.bench import Bench, WITH_FP
+from ci.labelled.bench import Bench, make_dump_options, WITH_FP
 from ci.labelled.recipe import add
 
 # Runs the x86-64 code CODE and names it in a perf map.
@@ -57,15 +57,28 @@ CIRCLE = ("55  48 83 ec 10  48 89 24 24  48 8d 05 00 00 00 00  48 89 44 24 08  4
 RECURSION = f"55  48 89 e5  85 ff  74 16  {SPIN_SHORTLY}  ff cf  e8 e2 ff ff ff  5d  c3"
 
 
+def make_emitter(code: str) -> str:
+    return EMITTER.replace("CODE", ", ".join("0x" + byte for byte in code.split()))
+
+
 def add_emitter(name: str, label: str, code: str) -> None:
-    source = EMITTER.replace("CODE", ", ".join("0x" + byte for byte in code.split()))
-    add(name, label, lambda bench: [bench.build("emitter", source, *WITH_FP)])
+    add(name, label, lambda bench: [bench.build("emitter", make_emitter(code), *WITH_FP)])
 
 
 add_emitter("without-frames-7.3", "jit-no-frame-pointer", WITHOUT_FRAMES)
 add_emitter("without-frames-ours", "jit-no-frame-pointer", WITHOUT_FRAMES)
 add_emitter("circle-6.1", "jit-no-frame-pointer depth-limit", CIRCLE)
 add_emitter("recursion-6.12", "depth-limit", RECURSION)
+# The program's stack is larger than the dumps, so that call frame information alone does not help.
+DEEP = make_emitter(f"55  48 89 e5  {SPIN} 5d  c3").replace(
+    "run(memory);", """char locals[12000];
+	for (int i = 0; i < 200; i++) {
+		memset(locals, 1, sizeof(locals));
+		__asm__ volatile("" : : "r"(locals) : "memory");
+	}
+	run(memory);""")
+add("no-cfi-deep-6.12", "stacks:no-cfi-for-jit names:-",
+    lambda bench: [bench.build("emitter", DEEP, *WITH_FP)], record=make_dump_options(8192))
 
 
 def build_packed(bench: Bench) -> list[str]:

@@ -93,12 +93,13 @@ static void insert_answer(struct jp_answers *answers, size_t at, const struct jp
 	answers->causes[at] = cause;
 }
 
-/* Returns the cost of @cause without the samples that the remedy of another cause repairs. */
+/* Returns the cost of @cause without the samples that the remedy of another cause repairs, or whose
+ * stack another cause breaks first. */
 static uint64_t count_rest(const struct jp_explanation *explanation, const struct jp_blamed *cause,
 			   enum jp_question question)
 {
 	const uint64_t cost = jp_answers_cost(cause, question);
-	uint64_t repairs = 0;
+	uint64_t repairs = question == JP_WHY_STACKS_END ? cause->seconds : 0;
 
 	for (size_t i = 0; i < explanation->nr_accused && !repairs_other_causes(cause); i++)
 		repairs = jp_max(repairs, count_repairs(&explanation->causes[i], cause->cause));

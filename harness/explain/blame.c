@@ -125,10 +125,10 @@ JP_ORDER(compare_by_cause, const struct jp_blame *,
 		 ?: jp_compare((*a)->pid, (*b)->pid)
 		 ?: strcmp((*a)->file ?: "", (*b)->file ?: ""));
 
-/* Compares causes by their share, largest first; equal shares by the order of the table of causes,
+/* Compares causes by their rank, highest first; equal ranks by the order of the table of causes,
  * in which a cause precedes its consequences. */
-JP_ORDER(compare_by_share, struct jp_blamed,
-	 jp_compare(b->share, a->share) ?: jp_compare((uintptr_t)a->cause, (uintptr_t)b->cause));
+JP_ORDER(compare_by_rank, struct jp_blamed,
+	 jp_compare(b->rank, a->rank) ?: jp_compare((uintptr_t)a->cause, (uintptr_t)b->cause));
 
 static void set_share(struct jp_blamed *cause, uint64_t samples)
 {
@@ -138,6 +138,7 @@ static void set_share(struct jp_blamed *cause, uint64_t samples)
 	cause->stacks = jp_min(cause->stacks, all);
 	cause->names = jp_min(cause->names, all);
 	cause->share = cause->samples ? (double)cause->samples / all : 0;
+	cause->rank = cause->share - (cause->samples ? (double)cause->seconds / all : 0);
 }
 
 /* Computes how many samples of @blame lose names, and how many lose their stack. */
@@ -180,11 +181,12 @@ struct jp_blamed *jp_blames_rank(struct jp_blames *blames, uint64_t samples, siz
 		last->stacks += blame->cause->costs == JP_COSTS_STACKS
 					? count_each_sample_once(blame, blame->stacks)
 					: blame->stacks;
+		last->seconds += blame->seconds;
 		last->absent += blame->absent;
 		last->nr_places++;
 	}
 	for (size_t i = 0; i < *count; i++)
 		set_share(&ranked[i], samples);
-	jp_sort(ranked, *count, compare_by_share);
+	jp_sort(ranked, *count, compare_by_rank);
 	return ranked;
 }

@@ -16,6 +16,7 @@ struct jp_blame {
 	uint64_t samples; /* samples whose stack or names the cause breaks */
 	uint64_t stacks;  /* samples whose stack the cause breaks, if it can break both stacks and
 			     names; part of @samples or not; the larger count is valid */
+	uint64_t seconds; /* part of @stacks that another cause breaks before this one does */
 	uint64_t again;   /* part of @samples that is also counted at another place of the cause */
 	uint64_t absent;  /* part of @samples that were never recorded */
 	bool unnamed;     /* the cause also takes the frames' names: no mapping contains them */
@@ -67,11 +68,13 @@ struct jp_blamed {
 	const struct jp_cause *cause;
 	uint64_t samples, absent;
 	uint64_t stacks, names;   /* parts of @samples: with a broken stack; without names */
+	uint64_t seconds;         /* part of @stacks: another cause breaks them first */
 	double share;             /* share of all samples, recorded or @absent */
+	double rank;              /* @share without @seconds */
 	struct jp_blame **places; /* part of the blames' list */
 	size_t nr_places;
 	const struct jp_cause *below; /* the cause that leads to this one; NULL: none */
 };
-/* Returns the causes, ordered by their share of the file's @samples, largest first; free() the
+/* Returns the causes, ordered by their rank among the file's @samples, highest first; free() the
  * list. Reorders @blames. Returns NULL if out of memory. */
 struct jp_blamed *jp_blames_rank(struct jp_blames *blames, uint64_t samples, size_t *count);

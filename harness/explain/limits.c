@@ -344,8 +344,8 @@ static void describe_cause(struct jp_explain_view *view, const struct jp_end *en
 			causes[i].describe(view, end, blame);
 }
 
-static void blame_end(struct jp_explain_view *view, const struct jp_end *end, const char *id,
-		      const char *file, uint64_t samples)
+static struct jp_blame *blame_end(struct jp_explain_view *view, const struct jp_end *end,
+				  const char *id, const char *file, uint64_t samples)
 {
 	struct jp_blame *blame =
 		jp_blame(view->blames, id, end->image->pid, end->image->process, file, 0);
@@ -353,6 +353,7 @@ static void blame_end(struct jp_explain_view *view, const struct jp_end *end, co
 	blame->stacks += samples;
 	jp_blame_range(blame, end->start, end->end);
 	describe_cause(view, end, blame);
+	return blame;
 }
 
 /* Blames a second cause for the stacks at @end: even with call frame information for the emitted
@@ -362,9 +363,9 @@ static void blame_second_cause(struct jp_explain_view *view, const struct jp_end
 	if (end->circles && !end->image->recursion)
 		blame_end(view, end, "jit-no-frame-pointer", NULL, end->circles);
 	if (end->cut)
-		blame_end(view, end, "dump-too-small", NULL, end->cut);
+		blame_end(view, end, "dump-too-small", NULL, end->cut)->seconds += end->cut;
 	if (end->hollow)
-		blame_end(view, end, "empty-dump", NULL, end->hollow);
+		blame_end(view, end, "empty-dump", NULL, end->hollow)->seconds += end->hollow;
 }
 
 /* Returns the number of samples at @end whose stacks are broken. Does not count samples of exiting

@@ -117,6 +117,7 @@ static void print_first(FILE *out, const struct jp_explanation *explanation,
 static void print_verdict(FILE *out, const struct jp_explanation *explanation, const char *file)
 {
 	const struct jp_blamed *main = explanation->causes;
+	double most = 0; /* the cause of most lost samples may stand behind another cause */
 
 	print_untrusted(out, file);
 	if (!explanation->summary.samples) {
@@ -132,9 +133,11 @@ static void print_verdict(FILE *out, const struct jp_explanation *explanation, c
 	} else if (!explanation->nr_accused) {
 		fprintf(out, ": whether stacks are broken is not known\n");
 	} else {
+		for (size_t i = 0; i < explanation->nr_accused; i++)
+			most = main[i].share > most ? main[i].share : most;
 		fprintf(out,
 			": %.1f %% of the %" PRIu64 " samples lose their stack or their names\n",
-			100 * main->share, explanation->summary.samples);
+			100 * most, explanation->summary.samples);
 		for (int question = 0; question < JP_QUESTIONS; question++)
 			print_first(out, explanation, question);
 	}
