@@ -76,6 +76,9 @@ add_library("healthy-library-6.12", "library_call(called_back, n)", "healthy", "
             "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
 add_library("stripped-no-fp-6.1", "library_loop(n)", "stacks:%s names:stripped-symbols" % LIB,
             "-fomit-frame-pointer", "-s")
+# libc's memset() has no frame, so that chains skip its caller.
+add("libc-leaf-6.1", LIB, build("fills", programs.FILLS))
+add("healthy-calls-7.3", "healthy", build("calls", programs.CALLS))
 # A program that is built without frame pointers and computes in %rbp.
 add("program-no-fp-7.2", LIB, lambda bench: [bench.build(
     "program", programs.USES_LIBRARY.replace("USE", "library_loop(n)") + programs.LIBRARY, "-O2",

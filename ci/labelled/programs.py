@@ -616,6 +616,20 @@ int main(int argc, char **argv)
 }
 """
 
+# Spends its time in memset().
+FILLS = ENDS + """
+static char bytes[1 << 22];
+
+__attribute__((noinline)) static int fill(void)
+{
+	memset(bytes, 1, sizeof(bytes));
+	__asm__ volatile("" : : "r"(bytes) : "memory");
+	return 1;
+}
+
+static int sum;
+""" + MAIN.replace("CALL", "fill()")
+
 # Spends its time in assembly without a frame and without call frame information.
 ASSEMBLY = ENDS + """
 volatile long sum;

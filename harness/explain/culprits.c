@@ -53,7 +53,7 @@ static int add_end(struct jp_culprits *culprits, const struct jp_end *end)
 			culprit->callers += end->skips;
 			return 0;
 		}
-		culprit->callers += end->samples;
+		culprit->callers += end->samples - end->system;
 		if (!culprit->leaf || end->samples > culprit->leaf->samples)
 			culprit->leaf = end;
 		return 0;

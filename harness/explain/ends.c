@@ -281,10 +281,12 @@ static int add_leaf(struct jp_ends *ends, const struct jp_places_process *proces
 {
 	struct jp_end *end = add_sample(ends, process, image, event, stack, ending);
 	uint64_t *both;
-	bool skipping;
+	bool skipping, system;
 
 	if (!end)
 		return -ENOMEM;
+	system = end->code == JP_CODE_LIBC && !event->sample.user;
+	end->system += system;
 	skipping = ending->skips_stub ||
 		   ((ending->in_jit ? !ending->calls_jit
 				    : end->bare || is_probed(ends, process, event, stack)) &&
@@ -293,7 +295,7 @@ static int add_leaf(struct jp_ends *ends, const struct jp_places_process *proces
 	end->skips += skipping;
 	if ((skipping || ending->from_stub) && !end->skipped)
 		end->skipped = stack->frames[1];
-	if (!skipping && !jp_end_has_no_frame(end))
+	if (!skipping && (system || !jp_end_has_no_frame(end)))
 		return 0;
 	both = jp_map_at(&ends->both, (uint64_t)here << 32 | (uint64_t)(end - ends->list),
 			 sizeof(*both));

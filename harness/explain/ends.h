@@ -32,9 +32,10 @@ struct jp_end {
 				 (hollow) */
 	uint64_t switched;    /* part of @samples: the frame pointer leads to another stack */
 	uint64_t blank;       /* part of @samples: taken in the kernel, with empty dumps */
-	uint64_t nr_frames;   /* number of frames of all samples */
-	uint64_t garbage;     /* part of @samples: garbage addresses follow the end */
-	uint64_t again;       /* part of @garbage: the same first garbage address as in @next */
+	uint64_t system;    /* part of @samples, if LEAF: in the kernel, below a wrapper in libc */
+	uint64_t nr_frames; /* number of frames of all samples */
+	uint64_t garbage;   /* part of @samples: garbage addresses follow the end */
+	uint64_t again;     /* part of @garbage: the same first garbage address as in @next */
 	uint64_t astray;  /* part of @garbage: more addresses than the start of a program leaves */
 	uint64_t skips;   /* part of @samples: the stack skips the caller of the code here */
 	uint64_t stubbed; /* part of @samples: HotSpot's call stub seems to be the caller */
@@ -70,12 +71,10 @@ struct jp_ends {
  * is its caller, although no mapping record contains that address. */
 bool jp_end_has_unknown_caller(const struct jp_end *end);
 
-/* Returns whether the function sampled at @leaf, like others of its file, links no frame record.
- * Does not consider libc, whose leaves have none on most systems. */
+/* Returns whether the function sampled at @leaf, like others of its file, links no frame record. */
 static inline bool jp_end_has_no_frame(const struct jp_end *leaf)
 {
-	return !leaf->keeps && leaf->code != JP_CODE_LIBC &&
-	       (leaf->use == JP_FRAME_KEPT || leaf->use == JP_FRAME_USED);
+	return !leaf->keeps && (leaf->use == JP_FRAME_KEPT || leaf->use == JP_FRAME_USED);
 }
 
 struct jp_ends *jp_ends_new(struct jp_replay *spaces, const char *elf_dir,

@@ -131,9 +131,10 @@ static void blame_file(struct jp_explain_view *view, const struct jp_culprit *cu
 	}
 	if (where && where->kind == JP_END_LEAF && where->skips) {
 		jp_blame_remedy(blame,
-				"perf record --call-graph dwarf: the probe or breakpoint is where "
-				"the function has no frame, as at its entry; from Linux 6.12 on "
-				"uprobes show the caller if the entry pushes the frame pointer");
+				"perf record --call-graph dwarf: the event takes samples where the "
+				"function has no frame, as at its entry or in a system call; from "
+				"Linux 6.12 on uprobes show the caller if the entry pushes the "
+				"frame pointer");
 		return;
 	}
 	jp_blame_remedy(blame, "perf record --call-graph dwarf, or %s%s%s",
@@ -177,14 +178,18 @@ static bool is_usual_share(const struct jp_culprit *culprit, uint64_t samples)
 	       ((starts || culprit->code == JP_CODE_LIBC) && samples * part < all);
 }
 
-/* Returns whether emitted code lacks callers more often than prologues and epilogues explain. Code
- * without frames never shows a caller in emitted code. */
+/* Returns whether code lacks callers more often than expected: emitted code, than prologues and
+ * epilogues explain; libc, whose leaves have no frame on most systems, than healthy programs call
+ * them, even without system calls. Emitted code without frames never shows a caller in emitted
+ * code. */
 static bool lacks_callers(const struct jp_culprit *culprit)
 {
-	enum { HALF = 2 };
+	enum { HALF = 2, QUARTER = 4 };
 
-	return culprit->callers * HALF >= culprit->passing &&
-	       !jp_image_shows_callers(culprit->image);
+	if (culprit->code == JP_CODE_LIBC)
+		return culprit->callers * QUARTER >= culprit->image->samples;
+	return culprit->code != JP_CODE_EMITTED || (culprit->callers * HALF >= culprit->passing &&
+						    !jp_image_shows_callers(culprit->image));
 }
 
 static uint64_t count_cost(const struct jp_culprit *culprit)
@@ -195,11 +200,9 @@ static uint64_t count_cost(const struct jp_culprit *culprit)
 
 static void judge_culprit(struct jp_culprit *culprit)
 {
-	const bool emitted = culprit->code == JP_CODE_EMITTED;
-
 	culprit->breaks = lacks_frame_pointers(culprit);
-	culprit->lacks = !emitted || lacks_callers(culprit);
-	if (!emitted && is_usual_share(culprit, count_cost(culprit)))
+	culprit->lacks = lacks_callers(culprit);
+	if (culprit->code != JP_CODE_EMITTED && is_usual_share(culprit, count_cost(culprit)))
 		culprit->breaks = culprit->lacks = false;
 }
 
