@@ -201,10 +201,13 @@ static bool judge_records(const struct jp_name_case *name_case, const struct dum
 	if (!health->sized)
 		return blame_damaged(name_case, "the sizes of all its loads are 0", "code.size",
 				     "the runtime must write the size of its code");
-	if (!health->covers && !health->counter && !process->injected &&
-	    name_case->loss->nr_addrs && has_recorded_times(process, health))
+	if (!health->covers && !health->counter && !process->injected && name_case->loss->nr_addrs)
 		return blame_damaged(name_case, "no load holds an address without a name",
-				     "code.unmapped", "the runtime must write a load for all code");
+				     "code.unmapped",
+				     has_recorded_times(process, health)
+					     ? "the runtime must write a load for all code"
+					     : "record again: its loads are not of the recording's "
+					       "time, as those of an earlier run");
 	if (!health->counter || !name_case->view->summary->monotonic)
 		return false;
 	if (has_recorded_times(process, health))

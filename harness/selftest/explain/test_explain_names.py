@@ -370,9 +370,11 @@ class Jitdumps(Explained):
                 self.assertNotIn("inject --jit", text)
 
     def test_jitdump_of_other_addresses(self) -> None:
-        text = self.explain_spoiled_dump("damaged-jitdump", bytes(
-            mj.Made(PID).load(50, 0x100, b"\xc3" * 0x100, 1, "relative").raw))
-        self.assertIn("no load holds an address without a name", text)
+        for at, remedy in (50, "a load for all code"), (1, "an earlier run"):
+            text = self.explain_spoiled_dump("damaged-jitdump", bytes(
+                mj.Made(PID).load(at, 0x100, b"\xc3" * 0x100, 1, "relative").raw))
+            self.assertIn("no load holds an address without a name", text)
+            self.assertIn(remedy, text)
 
     def test_damaged_jitdump(self) -> None:
         def make_dump(*times: int, flags: int = 0, size: int = 0x100) -> bytearray:
