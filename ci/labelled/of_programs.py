@@ -222,6 +222,9 @@ add("no-unwind-tables-6.12", "stacks:no-cfi-for-jit names:-", build_chain(
     record=make_dump_options(8192))
 
 add("assembly-6.1", LIB, build("assembly", programs.ASSEMBLY))
+# A JVM's garbage collector waits in such a function for a part of the time.
+add("healthy-assembly-6.1", "healthy", build("assembly", programs.ASSEMBLY.replace(
+    "volatile long sum;", programs.INNER).replace("calls(400000)", "calls(25000) + inner(100000)")))
 add("assembly-dwarf-7.3", "no-cfi-for-jit", build("assembly", programs.ASSEMBLY), record=DUMPS)
 
 

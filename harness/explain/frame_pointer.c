@@ -179,14 +179,14 @@ static bool is_usual_share(const struct jp_culprit *culprit, uint64_t samples)
 }
 
 /* Returns whether code lacks callers more often than expected: emitted code, than prologues and
- * epilogues explain; libc, whose leaves have no frame on most systems, than healthy programs call
- * them, even without system calls. Emitted code without frames never shows a caller in emitted
- * code. */
+ * epilogues explain; libc, whose leaves have no frame on most systems, and files that keep frame
+ * pointers except in assembly, than healthy programs call such code. Emitted code without frames
+ * never shows a caller in emitted code. */
 static bool lacks_callers(const struct jp_culprit *culprit)
 {
 	enum { HALF = 2, QUARTER = 4 };
 
-	if (culprit->code == JP_CODE_LIBC)
+	if (culprit->code == JP_CODE_LIBC || (culprit->keeps && culprit->code != JP_CODE_EMITTED))
 		return culprit->callers * QUARTER >= culprit->image->samples;
 	return culprit->code != JP_CODE_EMITTED || (culprit->callers * HALF >= culprit->passing &&
 						    !jp_image_shows_callers(culprit->image));
