@@ -55,7 +55,7 @@ const struct jp_runtime *jp_emitter_find(const struct jp_ends *ends, uint32_t pi
 		runtime = jp_runtime_find(image->caller);
 	if (!runtime && image && image->library)
 		runtime = jp_runtime_find(image->library);
-	if (image && !image->caller &&
+	if (image && !image->caller && (!runtime || runtime == jp_runtime_find("python")) &&
 	    (is_old_python(image->library) || is_old_python(image->program)))
 		return NULL;
 	/* Python calls engines of other libraries. */

@@ -51,6 +51,8 @@ static const struct jp_runtime runtimes[] = {
 	{"v8", "V8's --perf-basic-prof (a map), which the embedder passes to the engine", NULL,
 	 NULL},
 	{"rakudo", "MVM_JIT_PERF_MAP=1 rakudo (a map)", NULL, NULL},
+	{"lli", "lli -jit-kind=mcjit (a jitdump below ~/.debug/jit, with perf record -k mono)",
+	 NULL, NULL},
 	{"pypy", "none: PyPy writes neither; --jit off shows what the interpreter does", NULL,
 	 NULL},
 };

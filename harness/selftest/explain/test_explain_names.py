@@ -459,8 +459,9 @@ class Remedies(Explained):
         library = "/usr/lib/libpython3.12.so.1.0"
         python = ("python3", "/usr/bin/python3.12", library)
         self.assertIn("-X perf", self.remedy(*python))
-        self.assertNotIn("-X perf", self.remedy("python3", "/usr/bin/python3.11",
-                                                library.replace("12", "11")))
+        old = ("python3", "/usr/bin/python3.11", library.replace("12", "11"))
+        self.assertNotIn("-X perf", self.remedy(*old))
+        self.assertIn("wasmtime", self.remedy(*old, engine))
         self.assertIn("wasmtime", self.remedy(*python, engine))
         self.assertIn("wasmtime", self.remedy(*python, own, engine, caller=engine))
         self.assertIn("-X perf", self.remedy(*python, engine, caller=library))
