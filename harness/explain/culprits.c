@@ -60,6 +60,7 @@ static int add_end(struct jp_culprits *culprits, const struct jp_end *end)
 	}
 	culprit->broken += end->samples;
 	culprit->starting += end->starting;
+	culprit->system += end->system;
 	culprit->single += end->kind == JP_END_SINGLE ? end->samples : 0;
 	culprit->garbage += end->garbage;
 	if (!culprit->worst || end->samples > culprit->worst->samples)

@@ -13,6 +13,7 @@ struct jp_culprit {
 	uint64_t single;   /* part of @broken: the stack has only the sampled address */
 	uint64_t garbage;  /* part of @broken: garbage addresses follow */
 	uint64_t starting; /* part of @broken: before the first sample in emitted code */
+	uint64_t system;   /* part of @broken: in the kernel, if the code is libc */
 	uint64_t passing;  /* samples taken in this code whose stack continues to its caller */
 	uint64_t callers;  /* part of @passing: the caller is missing, because the function has no
 			      frame or shows another function's caller */

@@ -152,6 +152,12 @@ static struct jp_end *get_end(struct jp_ends *ends, const struct jp_places_proce
 	}
 }
 
+/* Returns whether the sample at @end is of the kernel, which libc called. */
+static bool is_system_call(const struct jp_end *end, const struct jp_event *event)
+{
+	return end->code == JP_CODE_LIBC && !event->sample.user;
+}
+
 static void count_sample(struct jp_end *end, const struct jp_event *event,
 			 const struct jp_stack *stack, const struct jp_ending *ending)
 {
@@ -173,6 +179,7 @@ static void count_sample(struct jp_end *end, const struct jp_event *event,
 	end->switched += stack->switched;
 	end->from_jit += ending->in_jit;
 	end->starting += !end->image->in_jit;
+	end->system += is_system_call(end, event);
 	end->circles += ending->circle;
 	end->skips += ending->skips;
 	if (ending->next && !end->garbage++)
@@ -285,8 +292,7 @@ static int add_leaf(struct jp_ends *ends, const struct jp_places_process *proces
 
 	if (!end)
 		return -ENOMEM;
-	system = end->code == JP_CODE_LIBC && !event->sample.user;
-	end->system += system;
+	system = is_system_call(end, event);
 	skipping = ending->skips_stub ||
 		   ((ending->in_jit ? !ending->calls_jit
 				    : end->bare || is_probed(ends, process, event, stack)) &&

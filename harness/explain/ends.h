@@ -32,10 +32,10 @@ struct jp_end {
 				 (hollow) */
 	uint64_t switched;    /* part of @samples: the frame pointer leads to another stack */
 	uint64_t blank;       /* part of @samples: taken in the kernel, with empty dumps */
-	uint64_t system;    /* part of @samples, if LEAF: in the kernel, below a wrapper in libc */
-	uint64_t nr_frames; /* number of frames of all samples */
-	uint64_t garbage;   /* part of @samples: garbage addresses follow the end */
-	uint64_t again;     /* part of @garbage: the same first garbage address as in @next */
+	uint64_t system;      /* part of @samples: in the kernel, if the place is in libc */
+	uint64_t nr_frames;   /* number of frames of all samples */
+	uint64_t garbage;     /* part of @samples: garbage addresses follow the end */
+	uint64_t again;       /* part of @garbage: the same first garbage address as in @next */
 	uint64_t astray;  /* part of @garbage: more addresses than the start of a program leaves */
 	uint64_t skips;   /* part of @samples: the stack skips the caller of the code here */
 	uint64_t stubbed; /* part of @samples: HotSpot's call stub seems to be the caller */

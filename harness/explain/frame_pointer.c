@@ -158,18 +158,22 @@ static bool lacks_frame_pointers(const struct jp_culprit *culprit)
 /* Returns whether a healthy program has as many broken chains in the code of @culprit. On most
  * systems libc has no frame pointers, and every program calls it, mostly at its start, in less than
  * a twentieth of its samples. A JIT's program has started when it first runs emitted code: a short
- * recording shows little else than the start. Until 2.34, glibc put __libc_csu_init(), which calls
- * constructors and keeps no frame pointer, into each program. */
+ * recording shows little else than the start. The other threads of a JIT's program, such as those
+ * of its garbage collector, wait for each other by libc: for less than a tenth of the samples.
+ * Until 2.34, glibc put __libc_csu_init(), which calls constructors and keeps no frame pointer,
+ * into each program. */
 static bool is_usual_share(const struct jp_culprit *culprit, uint64_t samples)
 {
-	enum { PROGRAM = 50, SOME = 20, FEW = 5 };
+	enum { PROGRAM = 50, SOME = 20, WAITS = 10, FEW = 5 };
 	const struct jp_image *image = culprit->image;
 	const bool starts = culprit->code == JP_CODE_PROGRAM && image->in_jit &&
 			    image->starting * FEW < image->samples;
 	uint64_t all = image->samples, part;
 
 	if (starts || (culprit->code == JP_CODE_LIBC && image->in_jit)) {
-		samples -= jp_min(samples, culprit->starting);
+		const uint64_t waits = culprit->system * WAITS < all ? culprit->system : 0;
+
+		samples -= jp_min(samples, jp_max(culprit->starting, waits));
 		all -= image->starting;
 	}
 	/* Few samples prove little: accept a larger share as usual. */

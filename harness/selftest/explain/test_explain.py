@@ -228,6 +228,14 @@ class Walks(Recording):
         self.add_samples(LIBC + 8, count=8)
         self.expect_cause("library-no-frame-pointer", 18 / 88)
 
+    def test_waiting_threads_of_a_jit(self) -> None:
+        """Threads of a garbage collector wait for each other by libc."""
+        self.add_whole_stacks(300)
+        self.add_samples(LIBC + 8, count=30, kernel=(2**64 - 2**31,))
+        self.assertEqual(self.find_causes(), {})
+        self.add_samples(LIBC + 8, count=5, kernel=(2**64 - 2**31,))
+        self.expect_cause("library-no-frame-pointer", 35 / 335)
+
     def test_constructors_of_a_jit(self) -> None:
         """Chains of constructors end in __libc_csu_init(), which is in the program."""
         self.add_samples(MAIN + 8, count=10)
