@@ -160,6 +160,8 @@ static bool lacks_frame_pointers(const struct jp_culprit *culprit)
  * a twentieth of its samples. A JIT's program has started when it first runs emitted code: a short
  * recording shows little else than the start. The other threads of a JIT's program, such as those
  * of its garbage collector, wait for each other by libc: for less than a tenth of the samples.
+ * While emitted code has less than a fifth of the samples, as in a JVM that prints a line, the
+ * program is starting, too.
  * Until 2.34, glibc put __libc_csu_init(), which calls constructors and keeps no frame pointer,
  * into each program. */
 static bool is_usual_share(const struct jp_culprit *culprit, uint64_t samples)
@@ -168,6 +170,7 @@ static bool is_usual_share(const struct jp_culprit *culprit, uint64_t samples)
 	const struct jp_image *image = culprit->image;
 	const bool starts = culprit->code == JP_CODE_PROGRAM && image->in_jit &&
 			    image->starting * FEW < image->samples;
+	const bool begins = image->in_jit && image->in_jit * FEW < image->samples;
 	uint64_t all = image->samples, part;
 
 	if (starts || (culprit->code == JP_CODE_LIBC && image->in_jit)) {
@@ -177,7 +180,7 @@ static bool is_usual_share(const struct jp_culprit *culprit, uint64_t samples)
 		all -= image->starting;
 	}
 	/* Few samples prove little: accept a larger share as usual. */
-	part = starts ? PROGRAM : samples < FEW ? SOME / 2 : SOME;
+	part = starts ? PROGRAM : begins ? FEW : samples < FEW ? SOME / 2 : SOME;
 	return culprit->code == JP_CODE_SYSTEM || culprit->code == JP_CODE_LOADER ||
 	       ((starts || culprit->code == JP_CODE_LIBC) && samples * part < all);
 }

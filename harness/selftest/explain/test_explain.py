@@ -227,6 +227,8 @@ class Walks(Recording):
         self.assertEqual(self.find_causes(), {})
         self.add_samples(LIBC + 8, count=8)
         self.expect_cause("library-no-frame-pointer", 18 / 88)
+        self.add_samples(MAIN + 8, ROOT, count=200)
+        self.assertEqual(self.find_causes(), {})
 
     def test_waiting_threads_of_a_jit(self) -> None:
         """Threads of a garbage collector wait for each other by libc."""
