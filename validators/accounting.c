@@ -32,7 +32,7 @@ static const char *const owners[OWNERS] = {"kernel", "watched", "other"};
 
 /* The samples of one class: their number, and a description of the first. */
 struct sample_tally {
-	uint64_t count, kernel; /* @kernel: those of @count in the kernel */
+	uint64_t count, kernel; /* @kernel: how many of @count were taken in the kernel */
 	char first[160];
 };
 

@@ -20,7 +20,7 @@ static bool was_disabled(const struct jp_evidence *evidence, const struct jp_eve
 
 	if (!jp_evidence_gates_records(evidence))
 		return false;
-	/* The events of all processes are enabled during each interval. */
+	/* Each interval enables the events of all processes. */
 	for (size_t i = 0; i < intervals->nr_intervals; i++)
 		if (act->before >= intervals->intervals[i].enabled &&
 		    act->after <= intervals->intervals[i].disabling)

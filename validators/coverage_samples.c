@@ -7,8 +7,8 @@
 #include "harness/base/array.h"
 #include "harness/base/search.h"
 
-/* Returns a span of the truth that may contain @ip at @time, or NULL. Of several, returns the first
- * that is identical to @known, else the last. */
+/* Returns a span of the truth that may contain @ip at @time, or NULL. If there are several: the
+ * first that is identical to @known, else the last. */
 static const struct jp_span *find_span(const struct jp_coverage *coverage, uint32_t pid,
 				       uint64_t ip, uint64_t time, const struct jp_mapping *known)
 {

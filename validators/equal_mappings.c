@@ -266,8 +266,8 @@ static int judge_recorded_piece(struct equal *equal, const struct jp_mapping_poi
 	return is_untrue ? report(equal, point, stated, &equal->untrue) : 0;
 }
 
-/* Judges [@start, @end), within which no mapping begins or ends. All pieces before index @first end
- * at or below @start. */
+/* Judges [@start, @end), within which no mapping begins or ends. @first: index of the first piece
+ * that may end above @start. */
 static int judge_piece(struct equal *equal, const struct jp_mapping_point *point, size_t first,
 		       uint64_t start, uint64_t end)
 {

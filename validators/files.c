@@ -124,7 +124,7 @@ static const char *find_identity_cause(struct jp_files *files, const struct jp_t
 	if (!all ||
 	    (!all->count && list_files(files->evidence->truth, file->pid, compare_by_path, all)))
 		return NULL;
-	/* @known is a file of the program that the process ran before its last exec. */
+	/* The program that the process ran before its last exec mapped @known. */
 	if (is_earlier_mapped_file(all, known, length, file->from) ||
 	    (length >= end && !strcmp(known->name + length - end, DELETED) &&
 	     is_earlier_mapped_file(all, known, length - end, file->from)))

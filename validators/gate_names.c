@@ -78,7 +78,7 @@ static bool has_no_known_mapping(const struct gate_names *gate, const struct jp_
 	return true;
 }
 
-/* For each announcement up to @time: notes whether the capture had any mapping of the
+/* For each announcement up to @time: stores whether the capture had any mapping of the
  * announcement's snapshot before the records of the backfill. */
 static int advance_to(struct jp_view *view, uint64_t time)
 {

@@ -29,7 +29,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	return 0;
 }
 
-/* Counts each throttling once, even if only its UNTHROTTLE record exists. */
+/* Count each throttling once, even if only its UNTHROTTLE record exists. */
 static int count_throttle(struct loss_state *state, const struct jp_event *event)
 {
 	uint64_t *count = jp_map_at(&state->throttled, event->id, sizeof(*count));

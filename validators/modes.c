@@ -21,7 +21,7 @@ struct modes {
 	uint64_t samples, user, kernel, bad;
 	struct jp_map ended; /* threads with an EXIT record */
 	uint64_t wanted;     /* number of samples that is_wanted() permits */
-	uint32_t unwanted;   /* attr of the last other sample */
+	uint32_t unwanted;   /* attr of the last record that was no sample */
 };
 
 /* Returns whether @address is in the kernel's half of the address space, on all known machines. */

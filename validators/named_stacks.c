@@ -34,7 +34,7 @@ struct named_stacks {
 	struct jp_stack_counts counts;
 	uint64_t misnamed; /* samples named after a function in which the thread was not */
 	uint64_t unnamed, stackless;
-	uint64_t samples, unwatched; /* all samples; samples of processes that never existed */
+	uint64_t samples, unwatched; /* all samples; those of processes that never existed */
 	uint64_t callers,
 		nameless; /* emitted callers in complete stacks; emitted callers without a name */
 	uint64_t renamed; /* samples in a path, with native names only */

@@ -104,11 +104,12 @@ static int judge_native(struct observed_names *names, const struct jp_event *eve
 	const struct jp_truth_code *at =
 		jp_truth_code_at(names->view->evidence->truth, event->pid, ip + 1, event->time);
 
-	/* Other validators report samples of processes that do not exist. */
+	/* Another validator reports samples of processes that do not exist. */
 	if (!jp_sample_is_watched(names->view->evidence, event->pid, event->time))
 		return 0;
 	names->native++;
-	/* A frame at the first address of a function is no return address; its name is right. */
+	/* A frame at the first address of a function is not a return address, and its name is
+	 * right. */
 	if (!name || !is_function(names, name) || (at && strcmp(at->name, name) == 0))
 		return 0;
 	names->invented++;

@@ -43,7 +43,7 @@ static bool is_same(const struct shown *shown, const struct jp_executable *one,
 	return line->prot == one->prot && (!own || own->shared == line->shared);
 }
 
-/* Returns the end of the part of @one, beginning at its start, that the lines of @snapshot show. */
+/* Returns the end of the longest part at the start of @one that the lines of @snapshot show. */
 static uint64_t find_shown_end(const struct shown *shown, const struct jp_snapshot *snapshot,
 			       const struct jp_executable *one)
 {
@@ -56,7 +56,7 @@ static uint64_t find_shown_end(const struct shown *shown, const struct jp_snapsh
 	return at;
 }
 
-/* Returns the end of the part of @line, beginning at its start, that may have been executable. */
+/* Returns the end of the longest part at the start of @line that may have been executable. */
 static uint64_t find_right_end(const struct shown *shown, const struct jp_snapshot *snapshot,
 			       const struct jp_procmap *line)
 {

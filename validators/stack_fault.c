@@ -72,7 +72,7 @@ jp_stack_fault_find_at_end(const struct jp_evidence *evidence, const struct jp_s
 	case JP_UNWIND_UNMAPPED:
 		return jp_stack_fault_unmapped(evidence, known, event, unwound->where);
 	case JP_UNWIND_BAD_CFI:
-		/* The address is right, but no mapping record covers it. */
+		/* The address is right, but no mapping record contains it. */
 		if (unwound->count < truth->nr_whole &&
 		    unwound->where != unwound->frames[unwound->count - 1] &&
 		    unwound->where == truth->whole[unwound->count])

@@ -66,7 +66,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	size_t count = event->type == JP_EVENT_SAMPLE ? jp_event_user_chain(event, &user) : 0;
 	int failed = 0;
 
-	/* Other validators report samples of processes that never existed. */
+	/* Another validator reports samples of processes that never existed. */
 	if (!jp_sample_is_watched(view->evidence, event->pid, UINT64_MAX))
 		return 0;
 	for (size_t i = 0; i < count && !failed; i++)

@@ -174,7 +174,7 @@ static const char *check_exit(struct task_state *state, const struct jp_event *e
 	if (!is_within(state, event->task.time, task->ending, task->ended))
 		return "other-time";
 	if (!event->record)
-		return NULL; /* a stream of observations states no parent */
+		return NULL; /* streams of observations state no parent */
 	/* perf_event_task() (kernel/events/core.c) writes the parent process as ppid and ptid. */
 	parent = find_parent(state, task, event->time);
 	return is_parent(event->task.ppid, parent) && event->task.ptid == event->task.ppid
@@ -194,7 +194,7 @@ static int judge_sample(struct task_state *state, const struct jp_event *event)
 		get_task_records(state, task)->sampled = true;
 		return 0;
 	}
-	/* Profilers of the whole machine also sample other processes. */
+	/* Profilers of the whole machine also sample other processes, so ignore these. */
 	if (state->view->evidence->declared.system_wide &&
 	    !jp_sample_is_watched(state->view->evidence, event->pid, UINT64_MAX))
 		return 0;
@@ -282,7 +282,7 @@ static bool are_events_enabled(const struct task_state *state, uint64_t from, ui
 		return false;
 	if (!jp_evidence_gates_records(evidence))
 		return true;
-	/* The events of all processes are enabled during each interval. */
+	/* Each interval enables the events of all processes. */
 	for (size_t i = 0; i < intervals->nr_intervals; i++)
 		if (from > intervals->intervals[i].enabled + slack &&
 		    to + slack < intervals->intervals[i].disabling)

@@ -479,11 +479,10 @@ static double count_lack_beyond_chance(const struct witness *state, const struct
 	return fmax(counted, count_missing_beyond_chance(state, tally));
 }
 
-/* Returns how many samples are too near to their predecessor, beyond chance. Interruptions have
- * this effect on both clocks equally often; late timers affect the witness, whose period is
- * shorter, at least as often. If several threads run and most of the witness's samples come after a
- * gap, threads exchange their timers in the rhythm of the workload, which may be that of a clock.
- */
+/* Returns how many samples are too near to their predecessor, beyond chance. Interruptions affect
+ * both clocks equally often. Late timers affect the witness at least as often, because its period
+ * is shorter. If several threads run and most of the witness's samples come after a gap, threads
+ * exchange their timers with each switch, which may follow the rhythm of a clock. */
 static uint64_t count_near_beyond_chance(const struct witness *state, const struct tally *tally)
 {
 	const bool exchanging =
@@ -596,8 +595,8 @@ static int judge_threads(struct witness *state)
 	return failed;
 }
 
-/* If no thread has a fault, judges the sums of each process with several threads, and of all
- * watched ones. Stores the sum of all processes in @all. */
+/* If no thread has a fault, judges the sums over the threads of each process with several threads,
+ * and the sum over all watched processes, which it stores in @all. */
 static int judge_sums(struct witness *state, struct tally *all)
 {
 	struct tally watched = {0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Frames of emitted code and of a library that are larger than any stack dump. */
+/* Frames of emitted code and of a library, each larger than any stack dump. */
 #include "harness/base/excuse.h"
 #include "workloads/emit/mix.h"
 #include "workloads/emit/workload.h"

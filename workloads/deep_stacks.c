@@ -39,7 +39,8 @@ static int run(int argc, char **argv)
 	static struct jp_mix mix;
 	int ret;
 
-	/* A sample whose sp is in a new stack page has an empty dump until the page is written. */
+	/* A sample whose sp is in a new page of the stack has an empty dump until something writes
+	 * to the page. */
 	jp_path_touch_stack(MOST_STACK);
 	ret = jp_mix_open_with_library(&mix, &kind) ?: make_paths(&mix, large ? "gFlfF" : "fllFf");
 

@@ -18,7 +18,8 @@
 #include "workloads/emit/program.h"
 #include "workloads/emit/workload.h"
 
-/* How a benchmark runner creates its processes: enum jp_birth, or by exec alone. */
+/* Ways in which a benchmark runner creates its processes: those of enum jp_birth, and exec without
+ * a fork. */
 enum { HOW_EXEC = JP_BIRTHS };
 
 static struct {

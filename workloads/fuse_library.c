@@ -124,7 +124,7 @@ static void answer_request(const struct fuse_in_header *request)
 	case FUSE_RELEASEDIR:
 		send_answer(request, 0, NULL, 0);
 		break;
-	case FUSE_FORGET: /* expect no answer */
+	case FUSE_FORGET: /* these requests expect no answer */
 	case FUSE_BATCH_FORGET:
 	case FUSE_INTERRUPT:
 		break;

@@ -96,7 +96,7 @@ static int run_nested(void *context)
 			      ?: jp_object_load(&object, path, 0, &loaded)
 			      ?: jp_program_make(&program, &scene.plan);
 	if (!ret && --scene.depth)
-		ret = start_nested(&deeper); /* before this process has other threads */
+		ret = start_nested(&deeper); /* Do this before this process has other threads. */
 	if (!ret)
 		ret = jp_path_thread(program.paths, program.nr_paths)
 			      ?: jp_path_thread(loaded.paths, JP_OBJECT_PATHS);

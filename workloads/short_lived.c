@@ -102,7 +102,7 @@ static int run(int argc, char **argv)
 	for (unsigned i = WIDTH; i; i--)
 		if (end_process(crowd.born - i))
 			status = EXIT_FAILURE;
-	/* With --then-none all processes end: a profiler that looks up names now finds none. */
+	/* --then-none ends all processes: a profiler that looks up names afterwards finds none. */
 	if (!ret && then_none)
 		ret = jp_handshake(NULL, NULL);
 	return ret ? jp_handshake_status(argv[0], ret) : status;

@@ -35,7 +35,7 @@ static int is_emitted(uint64_t ip)
  * between two signals however long the handler takes. Returns 0 or -errno. */
 static int set_timer(void)
 {
-	/* Where loops are shorter, as for single-stepping, code is slow: wait longer. */
+	/* Shorter loops mean single-stepping, in which code is slow: wait longer. */
 	const struct itimerspec once = {
 		.it_value = jp_clock_timespec(PERIOD * jp_handshake_setup()->shorter)};
 
@@ -50,7 +50,7 @@ static void handle_signal(int signal, siginfo_t *info, void *context)
 
 	if (jp_handshake_stopping())
 		return;
-	/* Interrupted native code may hold any lock: run no path on top of it. */
+	/* Run no path here: the interrupted native code may hold any lock. */
 	jp_arch_read_interrupted(context, &ip, &sp);
 	if (is_emitted(ip)) {
 		paused = jp_path_interrupt(ip, sp, scene.own_stack);

@@ -46,7 +46,7 @@ static unsigned get_first_page(unsigned group)
 
 static void wait_for_exec(int number, siginfo_t *info, void *context)
 {
-	static __thread uint64_t last; /* end of the thread's previous wait */
+	static __thread uint64_t last; /* end of the wait before this one */
 	const uint64_t handled = jp_clock_now();
 	unsigned char *at = info->si_addr;
 

@@ -62,8 +62,8 @@ def list_sources(suite: str, main: str, security: str | None) -> list[str]:
 
 
 class Archive:
-    """The packages of one suite and of the suites in `also`. A context manager: leaving it removes
-    apt's state. @architecture: Debian's name of a foreign architecture; "": those of dpkg."""
+    """The packages of one suite and of the suites in `also`, as a context manager whose exit
+    removes apt's state. @architecture: Debian's name of a foreign architecture; "": dpkg's own."""
 
     def __init__(self, suite: str, folder: str, also: Sequence[str] = (),
                  architecture: str = "") -> None:

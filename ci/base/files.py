@@ -28,7 +28,8 @@ def write_bytes(path: str, data: bytes) -> None:
 
 
 def write(path: str, text: str, check: Check | None = None) -> None:
-    """Writes @text; then check(path), if given, raises an exception if the file is invalid."""
+    """Writes @text to a temporary file, lets check(path) raise an exception if it is invalid, and
+    replaces @path."""
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
     if check:

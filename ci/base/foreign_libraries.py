@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Unpacks the libraries that jitproof needs of an architecture that this Debian lacks.
+"""Unpacks the libraries that jitproof needs for an architecture that this Debian release lacks.
 
     python3 ci/base/foreign_libraries.py riscv64
 

@@ -142,7 +142,8 @@ def bench_unwinding(jitproof: str, perf: str, node: str, folder: str) -> None:
     cpu, memory = measure([perf, "script", "--no-inline", "-i", path])
     print_row("perf script --no-inline", cpu, samples, memory, ours)
     frames, stacks = count_perf_frames(perf, path)
-    # perf ends a stack where emitted code begins, so compare the time per frame.
+    # perf ends a stack where emitted code begins, so its stacks are shorter: compare the time per
+    # frame.
     faster = cpu / frames / (ours / found["unwind"]["frames"])
     print(f"  frames: jitproof {found['unwind']['frames']}, perf {frames} in {stacks} stacks; "
           f"perf takes {faster:.1f} x as long per frame (aim: 10)")

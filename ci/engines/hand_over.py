@@ -15,7 +15,7 @@ import subprocess
 import sys
 from typing import Any
 
-# An expected failure of the harness is neither a pass nor a failure of the kernel.
+# An expected failure of jitproof itself is neither a pass nor a failure of the kernel.
 LAVA = {"PASS": "pass", "FAIL": "fail", "XPASS": "fail", "SKIP": "skip", "XFAIL": "skip",
         "ERROR": "unknown", "TIMEOUT": "unknown", "CRASH": "fail"}
 TMT = {"PASS": "pass", "FAIL": "fail", "XPASS": "fail", "SKIP": "skip", "XFAIL": "info",

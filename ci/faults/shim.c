@@ -174,7 +174,7 @@ pid_t fork(void)
 	return must_fail("fork", EAGAIN) ? -1 : real();
 }
 
-/* perf_event_open() and its like have no wrapper. */
+/* glibc has no wrappers for perf_event_open() and similar calls. */
 long syscall(long number, ...)
 {
 	static long (*real)(long number, ...);

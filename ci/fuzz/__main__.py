@@ -70,7 +70,8 @@ def fuzz_target(target: str, build: str, seconds: int, profiles: str) -> Fuzzed:
 
 def measure_coverage(targets: list[str], profiles: list[str], folder: str) -> dict[str,
                                                                                    tuple[int, int]]:
-    """Branches covered, and all, by folder; and of all below each folder of harness/."""
+    """Counts covered branches and all branches of each folder, and of all folders below harness/.
+    """
     merged = os.path.join(folder, "all.profdata")
     process.run_or_raise(["llvm-profdata", "merge", "-sparse", "-o", merged,
                           *(path for path in profiles if os.path.exists(path))])

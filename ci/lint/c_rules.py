@@ -64,7 +64,7 @@ def check_macros(source: Source) -> Iterator[Found]:
         if count > MACRO_LINES:
             yield source.found(line, f"macro of {count} lines",
                                f"at most {MACRO_LINES}: write a function")
-        # The return of a function that the macro defines hides nothing.
+        # A `return` hides no control flow if the macro defines the function that returns.
         if re.search(r"\breturn\b", blank_comments(match.group())) and \
                 not re.search(r"\\\n\s*static \w+ \w+\(", match.group()):
             yield source.found(line, "macro with a return", "it hides control flow")

@@ -17,7 +17,7 @@ FOLDERS = ("validators", "harness/judge", "harness/outcome", "harness/explain",
            "harness/inject", "harness/format/perfdata", "harness/format/observations",
            "harness/format/truth", "harness/format/jit", "harness/format/elf",
            "harness/format/rundir", "harness/format/procmaps")
-# Files that judging does not use: writers, and code that only captures use.
+# Files without effect on judging: writers, and code that only captures use.
 EXCEPT = ("harness/format/truth/write.c", "harness/format/truth/acts.c")
 
 

@@ -124,7 +124,7 @@ class Mappings:
         return name in space.before and space.before[name] < space.lowest[name]
 
     def is_trampoline(self, pid: int, address: int) -> bool:
-        """Returns whether the address is one of the two instructions that call rt_sigreturn."""
+        """Returns whether the address is in the two instructions that call rt_sigreturn."""
         start, _, offset, _, name = self.find(pid, address)
         try:
             with open(name, "rb") as file:
@@ -138,7 +138,6 @@ class Mappings:
         return self.is_trampoline(pid, address - len(SIGRETURN))
 
 
-# --- classes of differences --------------------------------------------------------------------
 
 
 def get_last_common(pair: Pair) -> int:
@@ -192,7 +191,6 @@ CLASSES: dict[str, Callable[[Pair, Mappings], bool]] = {
 }
 
 
-# --- reading -----------------------------------------------------------------------------------
 
 
 def run_perf_script(perf: perf_tools.Perf, path: str, *options: str) -> Iterator[str]:
@@ -279,7 +277,7 @@ def pair_stacks(ours: dict[str, Any], theirs: Unwound, mappings: Mappings) -> Pa
     address before a return address, except for a frame that a signal interrupted, and with libdw
     except for the signal's trampoline."""
     a, b = [int(frame, 16) for frame in ours["frames"]], []
-    interrupted = True  # the sampled address is no return address
+    interrupted = True  # the sampled address is no return address, so it is not converted
     for address, _ in theirs.frames:
         trampoline = mappings.is_trampoline(ours["pid"], address)
         b.append(address + (not interrupted and not trampoline))
@@ -290,7 +288,6 @@ def pair_stacks(ours: dict[str, Any], theirs: Unwound, mappings: Mappings) -> Pa
     return Pair(ours, theirs, a, b, common)
 
 
-# --- comparing ---------------------------------------------------------------------------------
 
 
 class Comparison:
@@ -365,7 +362,7 @@ def record(options: argparse.Namespace, folder: str, command: list[str]) -> str:
 
 
 def run(options: argparse.Namespace, perfs: list[perf_tools.Perf], name: str) -> bool:
-    """Records a program and compares its stacks. Returns whether all differences are explained."""
+    """the sampled address is no return address, so it is not converted"""
     good = True
     with tempfile.TemporaryDirectory(dir=options.folder, prefix="jitproof-") as folder:
         path = record(options, folder,

@@ -126,8 +126,8 @@ OURS: list[tuple[str, list[str], bool]] = [
 CASES = ["exact/*", "preexisting/anon.attach.*", "preexisting/memfd.attach.exec",
          "attach/before-snapshot.exec"]
 
-# (name, options of `perf record`, (perf command, text that it prints if this perf and this kernel
-# support the options))
+# (name, options of `perf record`, condition): perf and this kernel support the options if the
+# condition's perf command prints its text. None: always.
 DEFER = (("evlist", "-v"), "defer_callchain")
 COMPRESSED = (("report", "--header-only"), "compressed")
 THEIRS = [

@@ -32,7 +32,7 @@ def format_figure(column: str, rows: list[Row]) -> str:
     if column in COUNTS:
         return "%s %d" % (column, k) if len(rows) == 1 else "%s %d of %d" % (column, k, n)
     share = 100 * k / n
-    # Print 100 % only if nothing is missing.
+    # Print 100 % only if no sample is missing.
     return "%s %s %%" % (column, "%.3g" % share if share < 99.95 else "99.9")
 
 

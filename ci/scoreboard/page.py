@@ -37,7 +37,7 @@ are not listed (below). Percentages are of samples in emitted code, or of judged
 """
 
 UNCONFIRMED = "unconfirmed: "
-DOUBT = " ?"  # at the end of a cell with an unconfirmed cause
+DOUBT = " ?"  # mark of a cell with an unconfirmed cause
 FINDING = re.compile(r"\((?:FINDINGS\.md|[a-z]+\.[a-z][a-z0-9-]+)\)")
 
 Known = Sequence[dict[str, str]]

@@ -135,7 +135,7 @@ def run_perf(run: Run) -> None:
     child = drivers.start_process(
         run.stack, [perf, "record", "-a", "-g", "-e", "cpu-clock", "-F", "999", "-o", "/dev/null"],
         signal.SIGINT)
-    time.sleep(1)  # perf has no handshake that every version knows
+    time.sleep(1)  # no handshake for this works with every version of perf
     if child.poll() is not None:
         raise Missing("perf record -a ended with status %d" % child.returncode)
 

@@ -112,7 +112,7 @@ def thin_activation(case: Case, gone: slice) -> Changes:
     return replace_samples(case, {make_key(one): lambda sample: [] for one in samples[gone]})
 
 
-# Every second sample; ten in a row, as a stall would lose.
+# Two selections: every second sample, or ten in a row, as a stall would lose.
 add("activation.thinned", partial(thin_activation, gone=slice(None, None, 2)))
 add("activation.gap", partial(thin_activation, gone=slice(10, 20)))
 

@@ -22,8 +22,8 @@ def move_behind(case: Case, target: Target) -> Changes:
         found = [record for record in capture.records if target.where(case, record)]
         require(found, "the case holds no " + target.what)
         late = {id(record) for record in case.choose(found, 0.3, capture)}
-        # The end of a round makes the records before the previous round's end final: two ends make
-        # all earlier records final.
+        # The end of a round makes the records before the previous round's end final, so two ends in
+        # a row make all earlier records final.
         early = [record for record in capture.records
                  if id(record) not in late and record.kind != rd.FINISHED_ROUND]
         return capture.copy_with(

@@ -154,7 +154,7 @@ def change_last_letter(_: Case, one: rd.Map) -> rd.Map:
 
 
 TAILS: dict[str, Change] = {"tail.pid": change_tail(0), "tail.tid": change_tail(4)}
-# Each altered record is still possible.
+# Changes that leave a possible record.
 POSSIBLE: dict[str, Change] = {
     "pid.watched": move_to_other_process,
     "device.swapped": swap_device,

@@ -120,7 +120,7 @@ def remove_records_of_type(case: Case, kind_of: int, share: float) -> Changes:
     return pack_truth(truth, [slot for index, slot in enumerate(truth.slots) if index not in gone])
 
 
-# Records that every PASS depends on. The workloads' own tests check that the truth has the others.
+# Judging needs these records in every case. The workloads' own tests check the other records.
 for name, number in (("load", rd.Truth.CODE_LOAD), ("enter", rd.Truth.ENTER),
                      ("leave", rd.Truth.LEAVE), ("process", rd.Truth.PROCESS_START)):
     add("truth.deleted." + name, partial(remove_records_of_type, kind_of=number, share=0.3))

@@ -237,7 +237,7 @@ class Definitions(unittest.TestCase):
             for step in job["steps"]:
                 self.assertTrue(("run" in step) != ("uses" in step), step)
                 self.find_scripts(step.get("run", ""))
-        # The list of kernels comes from the matrix.
+        # The workflow's list of kernels equals the matrix's list.
         listing = next(step["run"] for step in found["jobs"]["kernels"]["steps"]
                        if step.get("id") == "list")
         with tempfile.NamedTemporaryFile("r") as output:

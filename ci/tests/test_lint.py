@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests ci/lint: it must find each violation in made trees. The tree itself is the correct one."""
+"""Tests ci/lint: it must find each violation in made trees. This tree serves as the tree without
+violations."""
 
 import os
 import shutil

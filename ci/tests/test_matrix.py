@@ -380,7 +380,7 @@ class Machines(Scripted):
                 self.assertFalse(os.path.exists(self.place("6.12/results.jsonl")))
 
     def test_interrupt_leaves_nothing(self) -> None:
-        # A link, since a file may exist before its text is written.
+        # Creates a link, which is complete at once: a file could exist before its text is written.
         one = self.make(UP + "os.symlink(str(os.getpid()), %r)\ntime.sleep(1000)\n"
                         % self.place("pid"))
         with concurrent.futures.ThreadPoolExecutor() as pool:

@@ -16,7 +16,7 @@ from ci.peers.sources.registries import Pypi, Registry
 
 @dataclasses.dataclass(frozen=True)
 class Made(Registry):
-    """A registry that makes a script that prints its arguments. @name: of the file."""
+    """A registry whose only program prints its arguments. @name: the program's name."""
 
     def fetch(self, version: str, home: str) -> None:
         path = os.path.join(home, self.name)

@@ -25,7 +25,7 @@ from ci.trials.page import Cells, Tried, make_page
 OPTIONS = ("--json", "--seed", "7", "--bursts", "25", "--steps", "2000")
 ROUNDS = 2
 TIMEOUT = 600
-# What --install runs; scripts of runtimes print such a command.
+# Command lines that --install may run, as scripts of runtimes print them.
 INSTALLERS = ("npm install ", "python3 -m pip install ")
 
 
@@ -42,7 +42,8 @@ def install_qemu(runtimes: str) -> None:
 
 
 def install(reason: str) -> bool:
-    """Runs the command that @reason ends with, if it is one of INSTALLERS. Returns whether."""
+    """Runs the command that @reason ends with, if it is one of INSTALLERS. Returns whether it did.
+    """
     command = reason.rpartition(": ")[2]
     if not command.startswith(INSTALLERS):
         return False

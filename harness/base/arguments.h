@@ -6,7 +6,7 @@
 
 /* A growing command line in the form that exec takes; starts as all zero. */
 struct jp_arguments {
-	char **list; /* NULL-terminated after the first word */
+	char **list; /* words; from the first added word on NULL-terminated */
 	size_t count, capacity;
 	bool failed; /* memory ran out, so @list lacks words */
 };

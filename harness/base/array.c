@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Many arrays stay short: start with one cache line. */
+/* Most arrays stay short: start with a capacity of one cache line. */
 enum { FIRST_BYTES = 64 };
 
 bool jp_array_grow(void *array, size_t *capacity, size_t needed, size_t size)

@@ -43,7 +43,7 @@ static bool kill_all(void)
 
 void jp_children_kill_all(void)
 {
-	/* Each pass kills at least one generation of descendants. */
+	/* Each pass kills one generation of descendants or more. */
 	for (;;) {
 		pid_t pid = waitpid(-1, NULL, WNOHANG);
 

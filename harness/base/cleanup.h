@@ -44,7 +44,7 @@ static inline void jp_free_at(void *at)
 	int error = errno;
 	void *memory;
 
-	memcpy(&memory, at, sizeof(memory)); /* a pointer of any type */
+	memcpy(&memory, at, sizeof(memory));
 	free(memory);
 	errno = error;
 }

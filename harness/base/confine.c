@@ -66,7 +66,7 @@ static int wait_for_child(pid_t pid)
 	return JP_EXIT_BROKEN;
 }
 
-/* Discards unfinished outputs in the waiting process. */
+/* Discards incomplete outputs in the waiting process. */
 static void drop_outputs(struct jp_delegate *delegate)
 {
 	jp_delegate_close(delegate);

@@ -16,7 +16,7 @@ static void handle_signal(int number)
 	int saved = errno;
 
 	came = number;
-	/* An error means that the counter is full, and then @wake is readable too. */
+	/* A write error means that the eventfd's counter is full, so @wake is readable too. */
 	eventfd_write(wake, 1);
 	errno = saved;
 }

@@ -43,7 +43,7 @@ static void put_string(FILE *out, const char *text)
 			fprintf(out, "\\%c", *s);
 		else if (*s == '\n')
 			fputs("\\n", out);
-		else if (!jp_printable_length((const char *)s)) /* code points of 16 bits */
+		else if (!jp_printable_length((const char *)s))
 			fprintf(out, "\\u%04x", jp_utf8_code(s, length));
 		else
 			fwrite(s, 1, length, out);

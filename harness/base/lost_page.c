@@ -20,7 +20,7 @@ static struct watched {
 static void write_text(const char *text)
 {
 	if (write(STDERR_FILENO, text, strlen(text)) < 0)
-		return; /* an unwritable message is lost; this is a signal handler */
+		return; /* A failed write is ignored: a signal handler cannot report it. */
 }
 
 /* Calls only functions that are allowed in a signal handler. */

@@ -37,8 +37,8 @@ void jp_map_free(struct jp_map *map);
 /* Returns the slot of @key, or the free slot for it. */
 static inline uint64_t *jp_map_slot(const struct jp_map *map, uint64_t key)
 {
-	/* Mix both halves of the key. The upper bits of the product depend on all bits of the
-	 * key. */
+	/* Multiply to mix both halves of the key. The upper bits of the product depend on all bits
+	 * of the key. */
 	size_t at = key ? ((key ^ key >> 32) * UINT64_C(0x9e3779b97f4a7c15)) >> map->shift
 			: map->capacity;
 	uint64_t *slot = map->slots + at * map->words;

@@ -49,7 +49,7 @@ static int link_temporary(const struct jp_new_file *file, mode_t none)
 	return link_held_file(file, file->temporary);
 }
 
-/* Calls @make with a name that no other file has, and returns its result. */
+/* Calls @make with a new random name until the name is free, and returns its result. */
 static int make_with_own_name(struct jp_new_file *file,
 			      int (*make)(const struct jp_new_file *file, mode_t mode), mode_t mode,
 			      struct jp_error *err)
@@ -77,7 +77,7 @@ static int open_nameless(struct jp_new_file *file, mode_t mode)
 {
 	int fd = -1;
 
-	/* Only through /proc can linkat() later give the file a name. */
+	/* linkat() can give the file a name later only through /proc. */
 	if (!access("/proc/self/fd", X_OK))
 		fd = openat(file->folder, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode);
 	if (fd >= 0 && (file->held = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0) {

@@ -31,7 +31,7 @@ struct jp_option {
 	 * chosen. */
 	bool *set, *clear;
 	const char **text;   /* destination of any text except "" */
-	const char **second; /* destination of a second value, in the next word */
+	const char **second; /* destination of a second value of the option */
 	/* Destination of a number from @least to @most; with @words: of the chosen word's index. */
 	unsigned *number;
 	uint64_t *wide;           /* destination of a 64-bit number from @least to @most */

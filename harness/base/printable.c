@@ -8,9 +8,9 @@
 
 /* Ranges of characters that must not be printed. */
 static const uint32_t obeyed[][2] = {
-	{0, 0x1f},        {0x7f, 0x9f}, {0x61c, 0x61c}, /* the mark of Arabic letters */
-	{0x200e, 0x200f},                               /* marks of text direction */
-	{0x2028, 0x202e}, /* line and paragraph ends; changes of direction */
+	{0, 0x1f},        {0x7f, 0x9f}, {0x61c, 0x61c}, /* Arabic letter mark */
+	{0x200e, 0x200f},                               /* left-to-right and right-to-left marks */
+	{0x2028, 0x202e}, /* line and paragraph separators; changes of direction */
 	{0x2066, 0x2069}, /* isolates */
 };
 

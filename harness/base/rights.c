@@ -12,7 +12,7 @@
 #include "harness/base/rights_calls.h"
 
 enum { NOBODY = 65534 };
-/* As in linux/landlock.h, which is incomplete on older systems. */
+/* The definitions of linux/landlock.h, which is incomplete on older systems. */
 enum {
 	CREATE_RULESET_VERSION = 1,
 	READ_FILE = 1 << 2,

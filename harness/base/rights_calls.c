@@ -103,7 +103,8 @@ static const struct call calls[] = {
 	{.number = SYS_uname},
 	{.number = SYS_getrusage},
 	{SYS_prlimit64, 0, EQUAL, 0},
-	/* The confined process sets PR_SET_PDEATHSIG after this filter is in place (confine.c). */
+	/* for PR_SET_PDEATHSIG, which the confined process sets after it installs this filter
+	 * (confine.c) */
 	{SYS_prctl, 0, EQUAL, PR_SET_PDEATHSIG},
 	{.number = SYS_exit},
 	{.number = SYS_exit_group},
@@ -167,7 +168,7 @@ int jp_rights_restrict_calls(int channel, int other, bool openat2)
 	struct filter program = {.count = 0};
 	struct sock_fprog filter = {.filter = program.lines};
 
-#ifdef __SANITIZE_ADDRESS__ /* the leak check traces itself */
+#ifdef __SANITIZE_ADDRESS__ /* LeakSanitizer traces its own process */
 	return 0;
 #endif
 	add_load(&program, offsetof(struct seccomp_data, arch));

@@ -146,7 +146,7 @@ int jp_survivor_status(const char *command, int waited)
 		return JP_EXIT_BROKEN;
 	if (WIFEXITED(waited))
 		return WEXITSTATUS(waited);
-	/* End by the same signal, so that the shell sees it. */
+	/* End by the signal that ended the acting process, so that the shell sees it. */
 	jp_survivor_signals(SIG_DFL);
 	if (WTERMSIG(waited) != SIGKILL)
 		raise(WTERMSIG(waited));

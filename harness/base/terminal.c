@@ -24,7 +24,8 @@ unsigned int jp_terminal_width(int fd)
 	return size.ws_col;
 }
 
-/* Returns the number of characters in @text. A bad byte is one character. */
+/* Returns the number of characters in @text, counting each byte that is not UTF-8 as a
+ * character. */
 static size_t count_columns(const char *text)
 {
 	size_t columns = 0;

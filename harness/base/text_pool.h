@@ -8,8 +8,8 @@
  * text's data in its @value, in an array at index @number, or in a map by its pointer. All zero is
  * empty. */
 struct jp_text {
-	struct jp_text *next; /* the text that was added next; NULL: this is the last text */
-	struct jp_text *same; /* used by the pool: another text with the same hash */
+	struct jp_text *next; /* the text that was added after this text; NULL: none was */
+	struct jp_text *same; /* used by the pool: the next text with the same hash */
 	void *value;          /* for the user of the pool; NULL at first */
 	size_t number;        /* number of texts that were added before this text */
 	size_t size;

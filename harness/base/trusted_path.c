@@ -79,7 +79,7 @@ static int resolve_path(const char *path, char *to, size_t size, struct jp_error
 		return jp_fail(err, -at, "%s: %s", path, strerror(-at));
 	snprintf(held, sizeof(held), "/proc/self/fd/%d", at);
 	length = readlink(held, real, sizeof(real));
-	if (length < 0 && errno == ENOENT) /* /proc is not mounted */
+	if (length < 0 && errno == ENOENT) /* without /proc the path of @fd is unknown */
 		length = realpath(path, real) && is_path_of_descriptor(real, at)
 				 ? (ssize_t)strlen(real)
 				 : -1;

@@ -66,8 +66,7 @@ int jp_attach(struct jp_session *session, bool snapshot_first, bool sample, stru
 	if (session->target->pid > 0)
 		jp_drain_watch(session, session->target->pid);
 	if (snapshot_first) {
-		/* A deliberate error: no record will describe mappings made from here until the
-		 * events are on. */
+		/* A deliberate error: until the events are on, new mappings have no record. */
 		snprintf(session->info.order, sizeof(session->info.order), "snapshot-first");
 		ret = jp_snapshot_take(session, err);
 	}

@@ -15,13 +15,12 @@
 #include "harness/model/space/replay.h"
 
 /*
- * Describes a process that made an exec while the events were disabled, from its /proc/PID/maps,
- * when it announces itself. The written records have the time at which the events were disabled:
- * with a later time, readers would place the mappings over code that the process has loaded since,
- * and hide the code's names. Mappings that are recorded already are not repeated, because their
- * records have the true time and name. Mappings are compared, not files: a file may be mapped twice
- * and recorded once. A suffix " (deleted)" of a name is kept, because the path without it may now
- * be another file.
+ * Describes a process that called exec while the events were disabled, from its /proc/PID/maps,
+ * when it announces itself. The records get the time at which the events were disabled. A later
+ * time would place them over code that the process loaded meanwhile, and hide its names.
+ * Mappings that have a record with the true time and name are not repeated. Mappings are compared,
+ * not files: a file may be mapped twice and recorded once. A name keeps its suffix " (deleted)",
+ * because the path without it may now be another file.
  */
 struct jp_backfill {
 	struct jp_replay *known;
@@ -78,8 +77,8 @@ static int note_event(struct jp_backfill *backfill, struct jp_event event, pid_t
 	return jp_replay_apply(backfill->known, &event);
 }
 
-/* Writes COMM records of the process and its threads. @fresh: none of its mappings is recorded, so
- * the process is new, or made an exec while the events were disabled. */
+/* Writes COMM records of the process and its threads. @fresh: none of its mappings has a record, so
+ * the process is new or called exec while the events were disabled. */
 static int write_names(struct jp_session *session, struct jp_backfill *backfill, pid_t pid,
 		       bool fresh, uint64_t time)
 {

@@ -32,7 +32,7 @@ enum {
 	LIMIT_MS = 200, /* default time limit in ms for the breakpoints that are set together */
 };
 
-/* What is known of an instruction. */
+/* State of an instruction. */
 struct instruction {
 	bool hit; /* a breakpoint took a sample there */
 	bool ran; /* its function ran while it had a breakpoint */
@@ -42,7 +42,8 @@ struct job {
 	struct jp_session *session;
 	struct jp_tids threads; /* the threads of the process when the breakpoints were set */
 	/* Addresses of instructions, in the order in which they get breakpoints; those before index
-	 * @tried are done. An address that did not run in its time comes again at the end. */
+	 * @tried have had theirs. An address that did not run within its time limit is appended
+	 * again. */
 	uint64_t *addrs;
 	size_t nr_addrs, addrs_capacity, tried;
 	size_t armed;               /* number of breakpoints that are set, from @tried on */
@@ -398,7 +399,7 @@ static void free_all(struct jp_session *session)
 static void init_attr(struct perf_event_attr *attr, const struct jp_capture_options *options,
 		      const struct jp_abilities *abilities)
 {
-	static const char here; /* an address of data, which is never executed */
+	static const char here; /* address of data, which no thread executes */
 
 	jp_attr_breakpoint(attr, options, abilities, (uint64_t)(uintptr_t)&here);
 }

@@ -37,7 +37,7 @@
 struct wanted {
 	struct wanted *next;
 	int fd;
-	void *image; /* the bytes to copy if they are only in memory (a vDSO); else NULL */
+	void *image; /* copy of a file that exists only in memory (a vDSO); else NULL */
 	size_t size;
 	uint32_t maj, min;
 	uint64_t ino, gen;
@@ -309,7 +309,8 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 	if (!seen || *seen)
 		return;
 	fd = copies->late ? -1 : open_mapped(pid, map, gen);
-	/* If the file cannot be opened, do not mark it as seen: another mapping may permit that. */
+	/* If the file cannot be opened, do not mark it as seen: opening it through another mapping
+	 * may succeed. */
 	if (fd < 0 && !copies->late)
 		return;
 	file = calloc(1, sizeof(*file) + length + 1);

@@ -141,8 +141,7 @@ static void *listen_to_adapter(void *context)
 }
 
 /* Waits at most @seconds for the adapter's answer, or for its exit if @ends. Returns 0, or -EIO and
- * a message: the adapter's error, or that the adapter @otherwise (a predicate) if the time is
- * over. */
+ * a message: the adapter's own error, or after @seconds "the adapter @otherwise". */
 static int wait_for_adapter(struct jp_external *external, bool ends, unsigned int seconds,
 			    const char *otherwise, struct jp_error *err)
 {

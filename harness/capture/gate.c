@@ -228,7 +228,8 @@ static int announce_process(struct jp_gate *gate, const char *text, struct jp_er
 	forget_process(gate);
 	gate->pid = (pid_t)pid;
 	gate->pidfd = (int)syscall(SYS_pidfd_open, gate->pid, 0);
-	/* No round may end between reading the maps and writing their records. */
+	/* A round that ended between reading the maps and writing their records would sort the
+	 * records wrongly. */
 	jp_drain_hold(gate->session, 1);
 	ret = watch_process(gate, err);
 	jp_drain_hold(gate->session, -1);

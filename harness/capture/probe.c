@@ -50,7 +50,7 @@ static void probe_ring(struct list *list, pid_t pid)
 	jp_attr_ring(&attr);
 	fd = jp_perf_open(&attr, pid, pid < 0 ? 0 : -1);
 	if (fd < 0)
-		return; /* jp_probe() reports this error */
+		return; /* jp_probe() reports the same error */
 	ring = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (ring == MAP_FAILED) {
 		int error = errno;

@@ -54,7 +54,7 @@ struct jp_drain {
 	int holds;                  /* atomic: calls of jp_drain_hold() */
 	struct jp_grace grace;      /* grace period that was requested when the last round ended */
 
-	/* The members below are under the session's lock. */
+	/* Under the session's lock: */
 	pid_t tid;
 	uint64_t passes_wanted, passes_done;
 	bool stopping;

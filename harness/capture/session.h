@@ -30,8 +30,8 @@ struct jp_session {
 	uint64_t began;              /* time before the session opened anything */
 	struct jp_capture_info info; /* contents of DIR/capture */
 	struct jp_worker worker;
-	struct jp_recorder *recorder; /* NULL: another program records */
-	struct jp_external *external; /* the program that records; NULL: we do */
+	struct jp_recorder *recorder; /* NULL: an external profiler records */
+	struct jp_external *external; /* the external profiler; NULL: our own events record */
 	struct jp_elf_copies *copies; /* NULL: no DIR, or not started yet */
 	bool stopped;
 	uint64_t silent; /* time by which the sampling events were off; 0: they are on */

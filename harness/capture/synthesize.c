@@ -34,7 +34,7 @@ void jp_synthesize_map(struct jp_recorder *recorder, pid_t pid, const struct jp_
 	struct jp_event event = jp_procmap_event(map, (uint32_t)pid, time);
 
 	event.misc = JP_PERF_MISC_USER;
-	event.map.pgoff = map->offset; /* as in the records that perf synthesizes */
+	event.map.pgoff = map->offset; /* as perf writes it in records that it synthesizes */
 	put_record(recorder, JP_SIDEBAND, &event);
 }
 

@@ -18,7 +18,8 @@
 
 enum {
 	QUIET_PASSES = 2,
-	/* Most passes; a process that still creates threads then counts as not settled. */
+	/* Maximum number of passes. A process that still creates threads after these counts as not
+	 * settled. */
 	MOST_PASSES = 100,
 };
 

@@ -59,7 +59,7 @@ struct jp_case_parser {
 	size_t made;        /* number of cases and rows made from this file */
 	size_t first_table; /* index of the first table to which rows are added */
 	bool in_table, in_rows;
-	struct jp_case_variants variants; /* of the current line */
+	struct jp_case_variants variants; /* comment of the current line */
 	FILE *out;                        /* stream to the definition of the current case */
 	struct jp_case *cas;              /* the case being defined */
 	struct jp_expectation expectations[JP_MAX_EXPECTATIONS];

@@ -42,7 +42,7 @@ static uint64_t parse_number(const char **text)
 {
 	uint64_t number = isdigit((unsigned char)**text) ? UINT64_MAX : 0;
 
-	/* If it is too large to parse, it stays UINT64_MAX. */
+	/* A number that is too large to parse stays UINT64_MAX. */
 	if (!jp_number_take(text, 10, UINT64_MAX, &number))
 		*text += strspn(*text, "0123456789");
 	*text += **text == '.';

@@ -87,7 +87,7 @@ static int run_command(struct trial_request *request, const struct trial_run *ru
 
 	if (!failed)
 		failed = check_start(request, &trace.tally, program.status, err);
-	/* A program that ended before the signal shows nothing about it. */
+	/* The program ended before the signal, so the run shows nothing about the signal. */
 	if (program.signalled || !run->signal)
 		request->tallies[run - runs] = trace.tally;
 	jp_trace_free(&trace);

@@ -270,7 +270,7 @@ static int run_workload(void)
 	}
 	jp_maps_record_all();
 	jp_truth_process_exit();
-	/* The command line was wrong, so nothing was run. */
+	/* A wrong command line: no workload ran. */
 	if (status == JP_EXIT_USAGE && !request.execed)
 		unlink(request.setup.truth);
 	return status;

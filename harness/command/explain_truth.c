@@ -25,7 +25,7 @@ struct truth_causes {
 	uint64_t found[MOST_CAUSES];
 	/* Number of samples that explain attributes to each cause. */
 	uint64_t explained[MOST_CAUSES];
-	bool accused[MOST_CAUSES]; /* explain names the cause as one that matters */
+	bool accused[MOST_CAUSES]; /* explain reports the cause, and not only as a note */
 	struct jp_explanation explanation;
 };
 

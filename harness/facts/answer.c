@@ -58,7 +58,7 @@ void jp_answer_missing(struct jp_answer *answer, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(thing, sizeof(thing), fmt, args);
 	va_end(args);
-	/* Do not repeat a reason that is stated already. */
+	/* Report each reason once. */
 	if (strstr(answer->missing, thing))
 		return;
 	snprintf(answer->missing + used, sizeof(answer->missing) - used, "%s%s", used ? ", " : "",

@@ -11,7 +11,7 @@ struct both {
 	bool sampled, brought;
 	/* The sample's chain ends with a cookie, which the later record repeats. */
 	bool with_cookie;
-	uint64_t last; /* last entry of the sample's chain */
+	uint64_t last; /* the cookie, which is the last entry of the sample's chain */
 	uint64_t cookie, count, ips[TOLD];
 };
 

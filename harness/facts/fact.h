@@ -28,7 +28,7 @@ struct jp_answer_item {
  * the probe's process. */
 struct jp_answer {
 	long how;      /* jp_fact.how of the requested fact */
-	bool complete; /* the probe has run to its end */
+	bool complete; /* the probe has ended without a crash */
 	bool is_list;
 	bool overflow;
 	unsigned int count;

@@ -114,7 +114,7 @@ int jp_fact_ask(const struct jp_fact *fact, unsigned int limit, struct jp_answer
 		munmap(shared, sizeof(*shared));
 		return jp_fail(err, errno, "%s: fork: %s", fact->name, strerror(errno));
 	}
-	setpgid(pid, pid); /* parent and child both call it: either may be first */
+	setpgid(pid, pid); /* parent and child both call setpgid(), because either may run first */
 	late = wait_for_end(pid, limit);
 	kill(-pid, SIGKILL);
 	kill(pid, SIGKILL);

@@ -175,7 +175,7 @@ static void dump_stack(struct jp_answer *answer)
 		jp_test_region_write(0, 4);
 		jp_code_on_stack(jp_test_region_at(4), jp_code_leaf);
 	} else {
-		char capacity[80000]; /* more bytes than the largest dump has */
+		char capacity[80000]; /* larger than any dump */
 
 		__asm__ volatile("" : : "r"(capacity) : "memory");
 		memset(capacity, 1, sizeof(capacity));

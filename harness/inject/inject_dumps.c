@@ -18,7 +18,7 @@ enum {
 	V8_SHIFT = 0x40, /* size of an ELF header, see attach_line_table() */
 };
 
-#define ANY UINT32_MAX /* in place of a pid: the function of any process */
+#define ANY UINT32_MAX /* value for @pid that selects the latest function of any process */
 
 /* Contents of an UNWINDING_INFO record, which belongs to the next LOAD record. */
 struct dump_tables {

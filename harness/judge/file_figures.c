@@ -125,7 +125,7 @@ static int count_sample(struct jp_file_figures *all, const struct jp_event *even
 	figures->single_frame += addresses == 1;
 	figures->addresses += addresses;
 	figures->addresses_unmapped += unmapped;
-	figures->rootless += !stretch->root; /* the stretch of the outermost address */
+	figures->rootless += !stretch->root; /* the stretch that contains the outermost address */
 	return 0;
 }
 

@@ -21,8 +21,8 @@ enum jp_verdict {
 };
 const char *jp_verdict_text(enum jp_verdict verdict);
 
-/* One kind of failure: how often it occurred and its first occurrence. @kind and @cause are
- * constants of the validator, or the name of a control. */
+/* One kind of failure: how often it occurred, and a description of its first occurrence. @kind and
+ * @cause are constants of the validator, or the name of a control. */
 struct jp_exception {
 	const char *kind;      /* name of the metric, without the method */
 	enum jp_method method; /* JP_METHODS: no method */

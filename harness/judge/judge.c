@@ -292,7 +292,7 @@ static int judge_sides(struct judging *judging, const struct jp_control *control
 	failed = read_file(judging, NULL, &judgement->file, err);
 	if (failed)
 		return failed;
-	/* Without a control, sides[1] has no spans. */
+	/* Without a control there is no second side, and sides[1] has no spans. */
 	if (jp_spans_index(&judging->sides[0].known) || jp_spans_index(&judging->sides[1].known))
 		return jp_fail(err, ENOMEM, "%s: out of memory", evidence->dir);
 	end_file(judging);

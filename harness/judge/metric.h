@@ -29,7 +29,7 @@ struct jp_role {
 				    that nothing allows adds a fault; NULL: none */
 	bool elsewhere; /* @k counts samples outside of the code where the truth expects them */
 	bool foreign;   /* these are of other processes, which a capture of all CPUs contains */
-	/* Requirements after the events that a control left out were added back: */
+	/* Requirements of the second judgement of a control, which also has the left-out events: */
 	bool fault;  /* @k must be 0 */
 	bool steady; /* @k must not decrease */
 };

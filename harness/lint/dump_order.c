@@ -122,7 +122,7 @@ static void check_unwinding_order(const struct jp_lint_dump *dump,
 			"of its code");
 }
 
-/* The code that has one index, to compare with the MOVE records of that index. */
+/* State of the code with one index, which MOVE records of that index must match. */
 struct moved_code {
 	uint64_t addr, size;
 };

@@ -88,7 +88,7 @@ struct jp_lint_process {
 	struct jp_text_pool seen; /* paths of the files below */
 	struct jp_procmap *maps;
 	size_t nr_maps;
-	char **dumps, **perf_maps; /* files that it maps or has open, or with its pid in the name */
+	char **dumps, **perf_maps; /* mapped or open in the process, or named by its pid */
 	size_t nr_dumps, dumps_capacity, nr_perf_maps, perf_maps_capacity;
 	struct jp_lint_range *published;
 	size_t nr_published, published_capacity;

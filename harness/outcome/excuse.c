@@ -31,7 +31,7 @@ static bool has_value(const char *pattern, const char *key, const char *value)
 	       fnmatch(pattern + length, value, 0) == 0;
 }
 
-/* A case, and how some of its processes publish. */
+/* A case, and HOW the processes in question publish. */
 struct publishing {
 	const struct jp_case *cas;
 	const char *publish;
@@ -275,7 +275,7 @@ const struct jp_expectation *jp_excuse_find(const struct jp_case *cas,
 						{cas, jp_case_publish_children(cas)}};
 	struct excuses first, later;
 
-	/* The options of a workload whose truth `judge --truth` gathered are unknown. */
+	/* For `judge --truth`, the options of the workload are unknown. */
 	if (cas->control || !jp_registry_find(JP_WORKLOAD, cas->workload_argv[0]))
 		return NULL;
 	first = find_excuses(&publishing[0], findings, exception);

@@ -177,7 +177,7 @@ enum jp_outcome jp_expect_compare_with_bound(const struct jp_expectation *allow,
 	for (size_t i = 0; i < findings->nr_exceptions; i++)
 		if (means_exception(allow, &findings->exceptions[i]))
 			some.k += findings->exceptions[i].count;
-	/* 0 exceptions exceed no upper bound, even if too little was judged for a share. */
+	/* No exceptions exceed no upper bound, even if too little was judged for a share. */
 	if (allow->predicted || (!some.k && allow->min <= 0))
 		return JP_PASS;
 	if (allow->most[0]) {

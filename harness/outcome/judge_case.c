@@ -31,7 +31,8 @@ static void check_expectations(const struct jp_case *cas, struct jp_result *resu
 		if (expectation->allow[0] || result->out_of_scope >> i & 1)
 			continue;
 		outcome = jp_expect(expectation, metric, why, sizeof(why));
-		/* Missing evidence is an ERROR, not a FAIL: it is no fault of the judged tool. */
+		/* Missing evidence is an ERROR, not a FAIL, because the judged tool is not at
+		 * fault. */
 		if (outcome != JP_PASS && metric && metric->role &&
 		    metric->role->bound == JP_MOST_LOST)
 			outcome = is_excused(expectation, metric) ? JP_PASS : JP_ERROR;

@@ -53,7 +53,8 @@ class StackProf(Program):
         counts = collections.Counter(self.stacks(text))
         for (pid, stack), count in counts.items():
             stream.sample(count, pid, -1, stack)
-        # Do not use its count of lost samples, which includes stacks of one or two frames.
+        # The profiler's own count of lost samples includes stacks of one or two frames, so ignore
+        # it.
         walked = sum(count for (_, stack), count in counts.items() if stack)
         self.lost += sum(map(int, RECEIVED.findall(text))) - walked
 

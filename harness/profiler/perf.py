@@ -185,7 +185,8 @@ class Recording:
         if options.command:
             yield from ("--", *options.command)
         elif not self.all_cpus:
-            # Not with -D: the event for mappings would wait for an exec that never comes.
+            # Not with -D, which would leave the event for mappings waiting for an exec that never
+            # comes.
             yield from ("-p", str(options.pid))
 
     def start(self) -> None:
@@ -312,7 +313,7 @@ class Recording:
         if status and not (status == -signal.SIGINT and self.number < (5, 12)):
             raise self.failed("ended with %d" % status)
         join_files(self.path)
-        # Count again: the count so far may be of the workload alone, or lack the end of a file.
+        # The last count may be of the workload alone, or lack the end of a file, so count again.
         self.file = DataFile(self.path)
         self.file.read_more()
 

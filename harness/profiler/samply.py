@@ -44,7 +44,7 @@ class Samply(Program):
     name = peer = "samply"
     version_from = (r"^samply (\d\S*)", "--version")
     sampling = "until Ctrl+C"
-    more: Sequence[str] = ()  # further options of samply
+    more: Sequence[str] = ()  # more options for samply
 
     def command(self) -> Sequence[str]:
         return (*make_paranoid_wrapper(self.options.dir), self.program(), "record", "--save-only",

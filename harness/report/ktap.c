@@ -71,7 +71,7 @@ static void put_diagnostics(FILE *out, const struct jp_result *result)
 	put_readers(out, findings, JP_READER_AGREES, "readers that agree");
 	put_readers(out, findings, JP_READER_DIFFERS, "readers that differ");
 	put_readers(out, findings, JP_READER_OLDER, "readers that are too old");
-	/* Most cases need a fraction of a second: evidence is scarce here. */
+	/* Most cases need a fraction of a second, so evidence is scarce in a slow case. */
 	if (result->sampled * 2 >= result->cas->seconds)
 		fprintf(out, "# sampled for more than half of the case's %u s\n",
 			result->cas->seconds);

@@ -136,7 +136,7 @@ static int add_row(struct jp_picture *picture, const struct jp_event *sample, co
 	const struct jp_picture_thread thread = {sample->pid, sample->tid};
 	const struct jp_text *kept = jp_text_keep(&picture->threads, &thread, sizeof(thread));
 
-	/* Stack 0 is empty. */
+	/* Stack number 0 is the empty stack. */
 	if (!row || !kept || !jp_text_keep(&picture->stacks, "", 0))
 		return -ENOMEM;
 	row->time = sample->time;

@@ -16,7 +16,7 @@ enum {
 	FOLDED_GAP = 65536,
 	/* Samples in no mapping share a band if they are in one page of the smallest size. */
 	PAGE = 4096,
-	/* A band around samples in no mapping is shown if it has one of so many samples. */
+	/* A band around samples in no mapping is shown if it holds 1 of this many samples. */
 	GUESSED_SHARE = 100,
 };
 

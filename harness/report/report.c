@@ -67,7 +67,7 @@ void jp_report_add(struct jp_report *report, int alone)
 	char *text = NULL;
 	FILE *out;
 
-	jp_shortage_begin(); /* the result already states a shortage while the case was judged */
+	jp_shortage_begin(); /* the result states this shortage already */
 	report->counts[result->outcome]++;
 	if (report->screen.used)
 		jp_screen_result(&report->screen, result);

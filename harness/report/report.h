@@ -36,7 +36,7 @@ void jp_report_add(struct jp_report *report, int alone);
 void jp_report_cut_short(struct jp_report *report, const char *why);
 /* Prints totals and tables. Returns the exit status (docs/reading-results.md). */
 int jp_report_end(struct jp_report *report);
-/* Writes the page about the run directory @dir, if one is wanted. */
+/* Writes the page about the run directory @dir, if @report has one. */
 void jp_report_write_page(struct jp_report *report, const char *dir);
 /* Returns 0, or -errno and a message if output could not be written or is incomplete. */
 int jp_report_written(const struct jp_report *report, struct jp_error *err);

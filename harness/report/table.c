@@ -54,7 +54,7 @@ static void fill_broken(char *cell, const struct jp_result *result, enum jp_meth
 	}
 	used = snprintf(cell, CELL, "%.1f %% broken (%" PRIu64 " of %" PRIu64 ")",
 			100 * (double)bad / (double)judged, bad, judged);
-	/* Frames of an unmapped stack may be correct: the kernel's walk needs no mapping. */
+	/* Frames of an unmapped stack may be correct: the kernel can walk through unmapped code. */
 	if (bad)
 		used += snprintf(cell + used, CELL - (size_t)used,
 				 " %s, %.1f %% walked as predicted",

@@ -263,7 +263,7 @@ static int write_statements(struct gathered *all)
 	watched->stack_dump = info->stack_dump;
 	return jp_capture_info_write(info, all->dir, all->err)
 		       ?: (all->truth->version < JP_TRUTH_VERSION_CPU
-				   ? 0 /* run directories then had no `watched` */
+				   ? 0 /* runs of that version had no file `watched` */
 				   : jp_watched_write(watched, all->dir, all->err))
 				  ?: jp_run_dir_write(all->dir, "maps", "", all->err)
 				  /* The machine of the recording is unknown. */

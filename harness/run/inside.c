@@ -28,7 +28,7 @@ struct nested_run {
 	char missing[256]; /* the feature that is missing here; "": none */
 };
 
-enum { NOT_THERE = 127, KILLED = 126 }; /* exit statuses that @act must not use */
+enum { NOT_THERE = 127, KILLED = 126 }; /* own exit statuses, which @act must not use */
 
 static bool write_text(const char *path, const char *text)
 {

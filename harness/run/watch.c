@@ -343,7 +343,7 @@ static int end_session(struct jp_watched *watch, struct jp_session *session, int
 	watch->seen.ended = jp_clock_now();
 	if (!ret && !watch->process.external)
 		ret = stop_workload(watch, err);
-	/* Write `watched` last: no profiler can change the folder any more. */
+	/* Write `watched` last, when no profiler can change the folder any more. */
 	return ret ?: jp_watched_write(&watch->seen, watch->dir, err);
 }
 

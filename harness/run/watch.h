@@ -18,7 +18,7 @@ struct jp_watched {
 	int capture_argc;
 	struct jp_workload_process process;
 	struct jp_witness *witness; /* NULL: not open */
-	uint64_t deadline; /* first until the workload is ready, then its case's seconds later */
+	uint64_t deadline; /* deadline: first for "ready", then the case's seconds after that */
 	bool stepped;
 	struct jp_watched_info seen;
 };

@@ -75,7 +75,7 @@ int jp_workload_process_start(struct jp_workload_process *process, char *const *
 		return jp_fail(err, errno, "fork: %s", strerror(errno));
 	if (!pid)
 		exec_workload(process, argv, null, output);
-	setpgid(pid, pid); /* parent and child both call it: either may be first */
+	setpgid(pid, pid); /* parent and child both call setpgid(), because either may run first */
 	process->pid = pid;
 	process->group = true;
 	jp_workload_process_started(process);
@@ -252,7 +252,7 @@ int jp_workload_process_stop(struct jp_workload_process *process, uint64_t deadl
 {
 	int ret;
 
-	/* Ignore an error of the pipe: if the workload has ended, that is reported below. */
+	/* Ignore errors of the pipe: the end of a workload is reported below. */
 	(void)send_line(process, "stop", NULL, NULL);
 	ret = describe_end(process, deadline, err);
 	if (ret == -ETIMEDOUT)
@@ -296,7 +296,7 @@ void jp_workload_process_last_words(const struct jp_workload_process *process, c
 		rewind(file);
 	got = fread(tail, 1, sizeof(tail) - 1, file);
 	tail[got] = '\0';
-	/* Find the last five lines. */
+	/* Find the start of the last five lines. */
 	for (int lines = 0, at = (int)got - 2; at >= 0 && from == tail; at--)
 		if (tail[at] == '\n' && ++lines == 5)
 			from = tail + at + 1;

@@ -26,7 +26,7 @@ bool jp_registers_read(pid_t tid, struct jp_regs *regs)
 
 	if (ptrace(PTRACE_GETREGS, tid, 0, &user) || user.cs != USER_CS || is_waiting(&user))
 		return false;
-	/* Indices are DWARF's register numbers. */
+	/* indexed by DWARF's register numbers */
 	*regs = (struct jp_regs){
 		.machine = jp_machine_find(EM_X86_64),
 		.known = (1 << 17) - 1,

@@ -172,10 +172,10 @@ void jp_arch_align_sp(struct jp_code *code)
 /* Signs the return address: without signatures, paciasp and autiasp do nothing. */
 void jp_arch_emit_long_prologue(struct jp_code *code)
 {
-	put_insn(code, 0xd503233f); /* paciasp: also a landing pad */
+	put_insn(code, 0xd503233f); /* paciasp also serves as a landing pad */
 	code->now.bp |= JP_INSN_SIGNED;
 	add_value(code, VALUE, STACK, 0);
-	put_insn(code, 0xf13f814b); /* subs x11, x10, 4064: a stack check */
+	put_insn(code, 0xf13f814b); /* subs x11, x10, 4064: as a check of the stack does */
 	load(code, COUNT, STEP, 0);
 	jp_arch_save_fp(code);
 	load(code, VALUE, STEP, 8);

@@ -202,7 +202,7 @@ void jp_arch_align_sp(struct jp_code *code)
 
 void jp_arch_emit_long_prologue(struct jp_code *code)
 {
-	add_value(code, VALUE, STACK, -2048); /* a stack check */
+	add_value(code, VALUE, STACK, -2048); /* as a check of the stack does */
 	load(code, COUNT, STEP, 0);
 	jp_arch_save_fp(code);
 	load(code, VALUE, STEP, 8);

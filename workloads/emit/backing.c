@@ -22,7 +22,7 @@
  * in advance that it does not move the break again. */
 static int open_heap(struct jp_region *region, const char *name)
 {
-#ifndef M_MMAP_THRESHOLD /* musl: sbrk() moves nothing */
+#ifndef M_MMAP_THRESHOLD /* musl: sbrk() does not move the break */
 	return -ENOSYS;
 #else
 	enum { AHEAD = 8 << 20 };

@@ -106,7 +106,7 @@ static int add_frames(struct maker *maker, const struct jp_emitted *emitted, uin
 
 static int add_code(struct maker *maker, unsigned variant)
 {
-	size_t at = variant % 7 * 64; /* functions are at other places in each variant */
+	size_t at = variant % 7 * 64; /* variants have functions at different places */
 
 	for (int i = 0; i < JP_OBJECT_FUNCTIONS; i++) {
 		enum jp_shape shape = maker->kind->shapes[(i + variant) % JP_OBJECT_FUNCTIONS];
@@ -311,7 +311,7 @@ static int record_code(const struct jp_object *object, const char *path, uint64_
 		if (function->shape == JP_SHAPE_LEAF)
 			first = i + 1;
 	}
-	/* A path ends with the function that calls no others. */
+	/* The last function of a path calls no others. */
 	for (int i = 0; i < JP_OBJECT_FUNCTIONS; i++)
 		order[i] = &loaded->functions[(first + i) % JP_OBJECT_FUNCTIONS];
 	for (int i = 0; object->mixed && i < JP_OBJECT_PATHS && !ret; i++)

@@ -73,7 +73,7 @@ static int find_file(struct next_image *image, const char *file)
 	if (file)
 		strcpy(image->file, file);
 	else if (jp_image_program(image->file) || access(image->file, X_OK))
-		strcpy(image->file, program); /* our file has been replaced or removed */
+		strcpy(image->file, program); /* our file was replaced or removed */
 	return 0;
 }
 
@@ -139,7 +139,7 @@ exec_child(struct next_image *image, bool thread, const int theirs[2])
 	if (jp_thread_make(&other, exec_image, image))
 		jp_child_end(127);
 	for (;;)
-		pause(); /* until the exec ends this thread */
+		pause(); /* wait until the exec ends this thread */
 }
 
 /* Starts the image with posix_spawn(), which clones inside the C library. So the new image itself

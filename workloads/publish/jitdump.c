@@ -42,7 +42,7 @@ enum fault {
 	SHARED,      /* forked children append to the file of their parent */
 	ARCH_TIMES,  /* the header states that times are those of a CPU counter, which is false */
 	OTHER_NAME,  /* the file is called PID.jitdump */
-	LINKED,      /* so, and jit-PID.dump is a symbolic link to it */
+	LINKED,      /* as OTHER_NAME, and jit-PID.dump is a symbolic link to the file */
 };
 static const char fault_names[] =
 	"cut zero-tail no-padding padded-code vma0 debug-after-load time-backwards silent-stop "

@@ -19,7 +19,7 @@ enum map_fault {
 	PREFIX,  /* numbers begin with 0x */
 	OWNER,   /* the file belongs to another user */
 	BEHIND,  /* each line is written only with the next line, as from an unflushed buffer */
-	TIER,    /* before each line come two lines for the same address, of older tiers of code */
+	TIER,    /* each line follows two lines for the same address, of older tiers of code */
 };
 static const char fault_names[] = "late empty partial entries prefix owner behind tier";
 

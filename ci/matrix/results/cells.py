@@ -211,7 +211,8 @@ def merge_case(seeds: list[int], cases: list[dict[str, Any]]) -> dict[str, Any]:
         "why": merge_reasons(seeds, cases, outcome),
         "crashed": next((case["crashed"] for case in cases if case.get("crashed")), None),
         "smp": first["smp"], "judged": sum_counts(case["judged"] for case in cases),
-        # Seeds share pairs, so the sum would count pairs twice: every seed has the minimum.
+        # Seeds share pairs, and a sum would count these twice: take the minimum, which every seed
+        # has.
         "distinct": min(distinct) if distinct else None,
         "metrics": sum_metrics(case["metrics"] for case in cases),
         "expect": dict(sorted(expect.items())),

@@ -93,7 +93,8 @@ def compare_expectations(one: dict[str, Any], other: dict[str, Any]) -> Iterator
 
 
 def list_line_differences(before: str | None, after: str | None) -> list[str]:
-    """Returns the removed and added lines of two texts, with "-" or "+" in front. None: no text."""
+    """Returns the removed and added lines of two texts, with "-" or "+" in front; None stands for a
+    missing text."""
     old, new = ([] if text is None else text.split("\n") for text in (before, after))
     # The first two lines have the names of files.
     lines = itertools.islice(difflib.unified_diff(old, new, n=0), 2, None)

@@ -132,7 +132,8 @@ def plan_cells(options: argparse.Namespace,
         try:
             kernel = kernels.find(wanted)
             if options.arch != configuration.NATIVE:
-                # The results lie beside those of the same version on this machine.
+                # The folder of the same kernel for this machine has the label without the
+                # architecture.
                 kernel = dataclasses.replace(kernel, label=kernel.label + "-" + options.arch)
         except Missing as reason:
             missing[wanted] = str(reason)

@@ -74,7 +74,7 @@ def find_libraries(program: str, loader: Sequence[str] = ("ldd",)) -> list[str]:
     @loader: the command that lists them."""
     done = process.run([*loader, program])
     if done.returncode:
-        # A static program needs nothing.
+        # A static program needs no libraries.
         if "not a dynamic executable" in done.stdout + done.stderr:
             return []
         raise Missing("%s %s: %s" % (loader[0], program, (done.stderr or done.stdout).strip()))

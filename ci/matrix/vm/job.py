@@ -19,7 +19,7 @@ SETTINGS = (
     ("/proc/sys/kernel/kptr_restrict", "0"),
     ("/proc/sys/vm/nr_hugepages", "16"),
     # khugepaged has the lowest priority and locks address spaces: on one processor an older kernel
-    # does not run it again for a second, and jitproof's threads wait. A scan a day is none.
+    # does not run it again for a second, and jitproof's threads wait. One scan a day never comes.
     ("/sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs", "86400000"),
 )
 RUN = "run.txt"

@@ -130,7 +130,7 @@ def add_peer(content: initramfs.Content, name: str, shelf: str) -> None:
 def add_foreign_python(content: initramfs.Content, adapter: str, shelf: str) -> None:
     """Adds Python and the shell of the guest's machine from @shelf."""
     scripts = {name: read_scripts(known.GUESTS[name], name, shelf) for name in ("python", "sh")}
-    # The commands are scripts for /bin/sh, so that cannot be such a script.
+    # /bin/sh runs the commands, so it must be a program itself, not a script of a peer.
     content.programs["bin/sh"] = parse_script(scripts["sh"]["sh"])[-1]
     content.links["bin/python3"] = "/%s/bin/python3" % PEERS
     add_peer(content, "python", shelf)

@@ -6,9 +6,8 @@
 #include <string.h>
 
 enum {
-	MAX_REGISTER = 256,  /* limit of register numbers: libdw's state has an entry for each lower
-				number ... */
-	MAX_REMEMBERED = 64, /* limit of remembered states: each is a copy of that state */
+	MAX_REGISTER = 256,  /* limit of register numbers: libdw's state has an entry for each */
+	MAX_REMEMBERED = 64, /* limit of remembered states, each a copy of that state */
 	MAX_EXPRESSION = 1024,
 };
 
@@ -257,7 +256,7 @@ static void read_cie(struct span span, struct cie *cie, bool *bad)
 		if (data.bad || !cie->has_data)
 			span.bad = true;
 	}
-	/* Absolute, pc-relative or data-relative, never indirect. */
+	/* Allow absolute, pc-relative and data-relative encodings, but none that is indirect. */
 	if (!get_encoded_size(cie->pointer) ||
 	    ((cie->pointer & 0xf0) != 0 && (cie->pointer & 0xf0) != 0x10 &&
 	     (cie->pointer & 0xf0) != 0x30))

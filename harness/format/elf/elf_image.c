@@ -44,7 +44,7 @@ static int write_image(const struct jp_elf_parts *parts, struct jp_elf_image *ou
 		heads[i].sh_offset = end;
 		end = jp_round_up_to_words(end + heads[i].sh_size);
 	}
-	head.e_ident[EI_CLASS] = ELFCLASS64; /* also for a 32-bit file */
+	head.e_ident[EI_CLASS] = ELFCLASS64; /* even if the image is a 32-bit file */
 	head.e_phoff = sizeof(head);
 	head.e_phentsize = sizeof(Elf64_Phdr);
 	head.e_phnum = parts->nr_segments;

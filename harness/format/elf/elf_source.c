@@ -13,7 +13,7 @@ int jp_elf_source_open(struct jp_elf_source *source, int fd, const void *image, 
 		       struct jp_error *err)
 {
 	memset(source, 0, sizeof(*source));
-	errno = 0; /* so that jp_elf_source_close() can record that libelf ran out of memory */
+	errno = 0; /* lets jp_elf_source_close() record that libelf ran out of memory */
 	elf_version(EV_CURRENT);
 	source->elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : elf_memory((char *)image, size);
 	if (!source->elf || elf_kind(source->elf) != ELF_K_ELF ||

@@ -81,7 +81,7 @@ bool jp_elf_debuglink(const struct jp_elf_input *file, char *name, size_t size)
 		return false;
 	section = jp_elf_section(&source, ".gnu_debuglink", &head);
 	data = section && head.sh_type != SHT_NOBITS ? elf_rawdata(section, NULL) : NULL;
-	/* The section contains the name and a checksum. */
+	/* The section contains the file's name and a checksum. */
 	if (!data || !data->d_buf || !memchr(data->d_buf, 0, data->d_size) ||
 	    !*(const char *)data->d_buf || strchr(data->d_buf, '/'))
 		return false;
@@ -117,7 +117,7 @@ static bool is_wanted(const struct jp_elf_source *source, const GElf_Sym *symbol
 {
 	const GElf_Half machine = source->parts.head.e_machine;
 
-	/* A name may be a suffix of another name, and be empty. */
+	/* A name may be the tail of another name, and be empty. */
 	if (!*name || symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS)
 		return false;
 	/* ARM's mapping symbols describe the bytes after them, not a function. */
@@ -230,7 +230,7 @@ static int add_plt_entries(struct symbol_reader *reader, const GElf_Shdr *head, 
 	return failed;
 }
 
-/* Adds the entries of the procedure linkage tables. Before 6.3, perf named only those of
+/* Adds the entries of the procedure linkage tables. Before 6.3, perf named only entries of
  * .rela.plt. */
 static int read_plt(struct symbol_reader *reader)
 {

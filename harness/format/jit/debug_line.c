@@ -40,7 +40,7 @@ static uint32_t find_file(struct jp_debug_line *lines, const char *name)
 	}
 	if (lines->names.count > before) {
 		jp_bytes_add(&lines->files, name, file->size + 1);
-		jp_bytes_add(&lines->files, "\0\0", 3); /* no directory, time or size */
+		jp_bytes_add(&lines->files, "\0\0", 3); /* no directory, time or size of the file */
 	}
 	return file->number + 1;
 }

@@ -24,7 +24,7 @@ struct generation {
 	uint32_t file;
 };
 
-/* Functions at equal addresses keep the order of the jitdump. */
+/* Of functions at equal addresses, the jitdump's order decides. */
 JP_ORDER(compare_by_addr, struct jp_jit_function *,
 	 jp_compare((*a)->addr, (*b)->addr) ?: jp_compare(*a, *b));
 

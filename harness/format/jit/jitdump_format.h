@@ -24,9 +24,9 @@ struct jp_jitdump_header {
 enum jp_jitdump_type {
 	JP_JITDUMP_LOAD,
 	JP_JITDUMP_MOVE,
-	JP_JITDUMP_DEBUG_INFO, /* precedes the LOAD of the same code */
+	JP_JITDUMP_DEBUG_INFO, /* written before the LOAD of the same code */
 	JP_JITDUMP_CLOSE,
-	JP_JITDUMP_UNWINDING_INFO, /* precedes the LOAD of the same code */
+	JP_JITDUMP_UNWINDING_INFO, /* written before the LOAD of the same code */
 	JP_JITDUMP_TYPES
 };
 

@@ -216,7 +216,7 @@ const unsigned char *jp_jitdump_read_all(struct jp_jitdump *dump, uint64_t *size
 	return read_until(dump, dump->size, err) ? NULL : dump->bytes;
 }
 
-/* One record in memory, unaligned. */
+/* A record in memory, which need not be aligned. */
 struct raw {
 	const struct jp_jitdump *dump;
 	const unsigned char *bytes;

@@ -19,4 +19,4 @@ struct jp_perf_copy *jp_perf_copy_begin(const struct jp_perf_reader *reader,
 int jp_perf_copy_other(struct jp_perf_copy *copy, const unsigned char *bytes, uint64_t size);
 /* Completes the copy: writes the features and the header. Returns 0 or -ENOMEM. */
 int jp_perf_copy_end(struct jp_perf_copy *copy);
-void jp_perf_copy_free(struct jp_perf_copy *copy); /* NULL is allowed */
+void jp_perf_copy_free(struct jp_perf_copy *copy); /* @copy may be NULL */

@@ -234,7 +234,7 @@ static const unsigned char *find_ids(struct jp_perf_reader *reader, struct jp_pe
  * 6.12 at the latest, and in 6.1 a beginning of it first. */
 static int fail_unwritten(struct jp_perf_reader *reader, uint64_t offset, const char *expected)
 {
-	reader->summary->unwritten = reader->source.map; /* nobody goes back in a pipe */
+	reader->summary->unwritten = reader->source.map; /* nobody can rewrite a pipe's header */
 	return jp_perf_fail(reader, offset,
 			    "expected %s, found none: the command that wrote the file, such as "
 			    "perf inject, failed",

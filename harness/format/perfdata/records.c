@@ -54,7 +54,7 @@ static int pass_other(struct jp_perf_reader *reader, const unsigned char *bytes,
 
 static int finish_round(struct jp_perf_reader *reader, const unsigned char *bytes)
 {
-	/* Rounds of one file of a folder say nothing about the other files: do not release
+	/* The end of a round in a file of a folder concerns only that file: do not release
 	 * records. */
 	int ret = reader->nr_parts ? 0 : jp_rounds_finish(&reader->rounds);
 

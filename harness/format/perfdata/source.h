@@ -17,7 +17,7 @@ struct jp_chunk {
 };
 /* Returns a chunk with one reference, or NULL without memory. */
 struct jp_chunk *jp_chunk_new(size_t capacity);
-void jp_chunk_put(struct jp_chunk *chunk); /* drops a reference; NULL is allowed */
+void jp_chunk_put(struct jp_chunk *chunk); /* @chunk may be NULL */
 
 struct jp_perf_source {
 	const char *name; /* name in messages */

@@ -34,7 +34,7 @@ void jp_perf_swap_record_header(struct jp_perf_record *header)
 
 void jp_perf_swap_file_header(struct jp_perf_file_header *header)
 {
-	enum { HOSTNAME = 3 }; /* bit of this feature, which every file has */
+	enum { HOSTNAME = 3 }; /* number of the bit for this feature, which every file has */
 	struct jp_perf_file_header longs;
 
 	swap_words((unsigned char *)header, (unsigned char *)(header + 1));

@@ -51,7 +51,7 @@ void jp_perfdata_round(struct jp_perfdata_writer *writer)
 	};
 
 	jp_perfdata_put(writer, &round, sizeof(round));
-	/* Flush, so that the file can be read up to here if the writer is killed. */
+	/* Flush at the end of a round: if the writer is killed, the file can be read up to here. */
 	jp_output_flush(writer->output);
 }
 

@@ -16,7 +16,7 @@ static bool parse_number(struct cursor *line, unsigned int base, uint64_t max, u
 {
 	const char *start = line->at;
 
-	/* The loop ends at the newline at the latest, since a newline is no digit. */
+	/* The loop ends at the newline at the latest, because a newline is not a digit. */
 	for (*value = 0;; line->at++) {
 		unsigned int digit = 99;
 

@@ -39,8 +39,8 @@ void jp_intervals_free(struct jp_intervals *intervals);
  * or NULL. */
 const struct jp_interval *jp_intervals_find(const struct jp_intervals *intervals, uint64_t time,
 					    uint64_t slack);
-/* Returns the last announcement of @pid until @time, or else its first one. NULL: the process never
- * announced itself. */
+/* Returns the last announcement of @pid until @time, or else its first one, or NULL if the process
+ * never announced itself. */
 const struct jp_announced *jp_intervals_find_process(const struct jp_intervals *intervals,
 						     uint32_t pid, uint64_t time);
 /* Returns the time of the records that a backfill writes at @process, an announcement of

@@ -21,7 +21,7 @@ struct jp_truth_header {
 	char magic[8];
 	uint32_t version;
 	uint32_t record_size; /* 64 */
-	uint64_t capacity;    /* number of slots */
+	uint64_t capacity;    /* number of slots in the file */
 	uint32_t e_machine;   /* EM_X86_64 ... */
 	uint32_t clockid;     /* CLOCK_MONOTONIC */
 	/* Added to atomically. Above @capacity: records were lost, and the case is an ERROR. */

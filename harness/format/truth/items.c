@@ -69,7 +69,7 @@ static struct jp_truth_layout *make_layout(struct jp_truth_items *items, uint32_
 		    (insn->bp & ~JP_INSN_FLAGS) >= JP_BPS || insn->align > 16 ||
 		    ((returns || tail) &&
 		     (returns == tail || (layout->returns & layout->tail) != UINT32_MAX)))
-			return layout; /* count stays 0: not a layout */
+			return layout; /* a count of 0 marks it as invalid */
 		if (returns)
 			layout->returns = i;
 		if (tail)
@@ -237,7 +237,7 @@ int jp_truth_items_build(struct jp_truth_reader *reader)
 		else if (!ret && has_repeated_part(parts + i, n))
 			jp_truth_mark_corrupt(reader);
 		else if (!ret)
-			reader->torn++; /* counts as a gap only if another record refers to it */
+			reader->torn++; /* a gap only if another record refers to it */
 	}
 	if (ret >= 0)
 		build_detours(reader, parts, count);

@@ -12,7 +12,7 @@
 #include "harness/format/truth/items.h"
 
 enum {
-	INSTANT = 1,    /* @before equals @after */
+	INSTANT = 1,    /* @before equals @after: the act has no duration */
 	NO_ACT = 2,     /* not an act, but data such as the text of the next record */
 	AFTER_TEXT = 4, /* its bracket ends before its text, the previous record, is written */
 	WRAPS = 8, /* an act on code: its record is written last, and its bracket contains those of

@@ -20,7 +20,7 @@ enum jp_act {
 	JP_ACT_MOVE,
 	JP_ACT_UNLOAD,
 	JP_ACT_ENTER, /* a thread entered a path */
-	JP_ACTS,      /* none of these kinds */
+	JP_ACTS,      /* number of kinds; also returned for an event of no kind */
 };
 
 /* Names of the kinds: "process", "thread", and so on; NULL at the end. */

@@ -15,8 +15,8 @@
 #include "harness/format/truth/items.h"
 
 struct paired_thread {
-	bool alive, image;    /* @image: its last start was an exec or a launch */
-	bool inside;          /* in an activation */
+	bool alive, image;    /* whether its last start was an exec or a launch */
+	bool inside;          /* whether it is in an activation */
 	uint16_t expected;    /* record type that it must write next; 0: any */
 	uint64_t exits, gone; /* @exits: exits in its own records; @gone: GONE records written by
 				 other threads */

@@ -174,7 +174,7 @@ static int create_file(int fd, const char *path, uint64_t count, struct jp_error
 	fresh->e_machine = jp_get_own_machine();
 	fresh->clockid = CLOCK_MONOTONIC;
 	fresh->next_slot = 0;
-	fresh->next_id = 1; /* 0 means no id */
+	fresh->next_id = 1; /* 0 means "no id" */
 	atomic_thread_fence(memory_order_release);
 	memcpy(fresh->magic, JP_TRUTH_MAGIC, sizeof(fresh->magic));
 	munmap(fresh, jp_lost_page_end(fresh));
@@ -262,7 +262,7 @@ void jp_truth_trim(const char *path)
 	    found.record_size != sizeof(struct jp_truth_record) ||
 	    found.next_slot >= found.capacity || found.capacity > UINT32_MAX)
 		return;
-	/* A file that keeps its unused slots is as good. */
+	/* Ignore an error: unused slots do no harm. */
 	if (ftruncate(fd, (off_t)(JP_TRUTH_PAGE + found.next_slot * found.record_size)))
 		return;
 }

@@ -24,7 +24,8 @@ static const struct jp_cause causes[] = {
 	 JP_COSTS_STACKS},
 	{"library-no-frame-pointer", "the code of a file does not keep the frame pointer",
 	 "frame-pointers", JP_COSTS_STACKS},
-	/* Before dump-too-small: a larger dump alone repairs nothing where both cost as much. */
+	/* The order decides between causes of equal cost. Where both cost as much, a larger dump
+	 * alone repairs nothing, so this cause precedes dump-too-small. */
 	{"no-cfi-for-jit", "code has no call frame information to unwind by", "frame-pointers",
 	 JP_COSTS_STACKS},
 	{"dump-too-small", "stacks go on outside of the stack dumps", "frame-pointers",

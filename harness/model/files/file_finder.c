@@ -134,7 +134,7 @@ static const struct jp_residence *find_residence(struct jp_file_finder *finder, 
 	if (!residence)
 		return NULL;
 	*residence = (struct jp_residence){.root = -1, .inner = pid};
-	/* With a copied root, processes of this machine say nothing about recorded paths. */
+	/* The processes of this machine have no files of a copied root. */
 	if (pid && !finder->run && finder->root < 0)
 		jp_residence_read(pid, residence);
 	return residence;
@@ -253,7 +253,7 @@ static int find_from_place(struct jp_file_finder *finder, const struct jp_wanted
 		if (failed == -EEXIST && err)
 			ambiguous = *err;
 		if (place > JP_FILE_GIVEN && place < JP_FILE_CACHE)
-			place = JP_FILE_CACHE - 1; /* end the search in the user's folder */
+			place = JP_FILE_CACHE - 1; /* skip the folder's other candidates */
 	}
 	if (*ambiguous.text)
 		*err = ambiguous;

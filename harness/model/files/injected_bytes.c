@@ -48,7 +48,7 @@ const char *jp_injected_bytes_compare(struct jp_file_finder *finder, const struc
 	if (!jp_file_finder_injected(finder, record->map.name) ||
 	    jp_file_find(finder, &wanted, JP_FILE_GIVEN, &found, NULL))
 		return NULL;
-	/* A file in a run directory is never in memory only. */
+	/* In a run directory each file has a descriptor, unlike files in memory. */
 	if (!file_holds(found.fd, offsetof(Elf64_Ehdr, e_machine), (const unsigned char *)&machine,
 			sizeof(machine)))
 		cause = "other-machine";

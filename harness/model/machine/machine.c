@@ -33,7 +33,7 @@ bool jp_machine_user(const struct jp_machine *machine, const struct jp_event *sa
 	const struct jp_regs *regs = sample->sample.regs;
 	uint64_t needed = UINT64_C(1) << machine->ip | UINT64_C(1) << machine->sp;
 
-	/* The first address of an observed stack is the sampled one. */
+	/* An observed stack starts with the sampled address. */
 	if (sample->observed && sample->sample.user) {
 		*ip = sample->sample.ip;
 		*sp = 0;

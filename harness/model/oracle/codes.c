@@ -142,7 +142,7 @@ int jp_truth_inherit_codes(struct jp_truth_collector *collector, struct jp_truth
 
 		if (++collector->steps > JP_TRUTH_MOST_STEPS)
 			return -E2BIG;
-		/* Unlink unloaded code. */
+		/* Remove unloaded code from the list. */
 		if (code.unloaded != UINT64_MAX) {
 			*at = code.next;
 			continue;

@@ -39,7 +39,7 @@ struct jp_truth_version {
 
 struct jp_truth_process {
 	struct jp_process process;
-	uint32_t codes;       /* head of its list, linked by `next` */
+	uint32_t codes;       /* index + 1 of the first entry, whose `next` leads to the others */
 	uint32_t incarnation; /* index + 1 in truth->incarnations; 0: the process ended */
 	uint32_t over;        /* index + 1 of the last incarnation of this pid that ended */
 	uint32_t generation;  /* number that changes with the process's code: the functions of paths

@@ -24,7 +24,7 @@ struct mark_reading {
 	struct jp_memory_replay *replay;
 	struct jp_memory_space *space;
 	const struct jp_event *mark;
-	uint64_t loaded_end;     /* jp_memory.loaded_end of the current line */
+	uint64_t loaded_end;     /* jp_memory.loaded_end for the current line */
 	struct touched *touched; /* merged ranges: disjoint and sorted */
 	size_t count, capacity;
 };
@@ -151,8 +151,8 @@ static int fail_contradiction(const struct mark_reading *reading, uint64_t start
 		       reading->space->process.pid, start, end, reading->mark->before, what);
 }
 
-/* Returns whether an act of this process created @part. An act about the time of its fork does not
- * count, because it may belong to the parent. */
+/* Returns whether an act of this process created @part. Acts near the time of its fork do not
+ * count, because the parent may have performed them. */
 static bool was_created_by_act(const struct mark_reading *reading,
 			       const struct jp_memory_piece *part)
 {
@@ -229,7 +229,7 @@ static int apply_to_piece(const struct mark_reading *reading, const struct jp_me
 		return fail_contradiction(reading, part->start, part->end,
 					  "another protection in its maps");
 	}
-	/* A new mapping replaced it without an act. */
+	/* A new mapping replaced the old one without an act. */
 	fresh.prot = line->prot;
 	fresh.moved = 0;
 	fresh.memory = jp_memory_new(reading->replay, NULL);

@@ -18,7 +18,8 @@ static int end_image(void *context, struct jp_process *process, const struct jp_
 	own->ended = event->before;
 	if (own->incarnation) {
 		collector->truth->incarnations[own->incarnation - 1].until = event->after;
-		/* Only the end of a killed process, which another one records, has a duration. */
+		/* An end has a duration only if another process records it, for a killed
+		 * process. */
 		collector->truth->incarnations[own->incarnation - 1].killed =
 			event->type == JP_EVENT_END && event->before < event->after;
 		own->over = own->incarnation;

@@ -79,7 +79,7 @@ const struct jp_truth_insn *jp_truth_guess_place(const struct jp_truth_activatio
 	return NULL;
 }
 
-/* Deeper frames have lower stack addresses: stop below @sp. */
+/* Stack addresses fall with depth, so stop below @sp. */
 const struct jp_truth_insn *jp_truth_find_place(const struct jp_machine *machine,
 						const struct jp_truth_activation *activation,
 						uint64_t ip, uint64_t sp, uint32_t *depth)

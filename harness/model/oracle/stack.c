@@ -59,7 +59,7 @@ enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pi
 					 *fits = NULL;
 	const struct jp_truth_insn *insn = NULL;
 	enum jp_stack_answer answer = JP_STACK_NO_ACTIVATION;
-	bool within = false; /* the sampled code was called by the activation's code */
+	bool within = false; /* the activation's code called the sampled code */
 	uint32_t depth = 0;
 
 	if (!stack->machine)

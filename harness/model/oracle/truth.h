@@ -71,7 +71,7 @@ struct jp_truth_incarnation {
 	bool forked;   /* the incarnation started by a fork; otherwise by an exec or a launch */
 	bool borrower; /* it started in its parent's address space: clone(CLONE_VM) */
 	bool first;    /* the incarnation is the first of its process; false after an exec */
-	bool killed;   /* a signal ended it, so that it did nothing at its end */
+	bool killed;   /* a signal killed it, so its own records lack its end */
 };
 
 /* A mapping of a file that contains code. */

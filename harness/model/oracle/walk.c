@@ -176,7 +176,7 @@ static bool follow_frame_pointer(struct oracle_walk *walk)
 
 	while (bp == JP_BP_CALLER) {
 		depth = find_caller(walk->activation, depth);
-		/* The frame belongs to the native entry, whose return address is frames[1]. */
+		/* The frame belongs to the native entry, and frames[1] is its return address. */
 		if (depth < 0)
 			return walk_root(walk, 1, 0);
 		bp = jp_truth_return_insn(functions[depth])->bp & ~JP_INSN_FLAGS;
@@ -322,7 +322,7 @@ bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_activatio
 				   .depth = depth,
 				   .insn = insn};
 
-	/* A handler does not interrupt another handler. */
+	/* Nested handlers are not supported. */
 	if (interrupted &&
 	    (interrupted->interrupted ||
 	     !jp_truth_find_place(stack->machine, interrupted, interrupted->interrupted_ip,

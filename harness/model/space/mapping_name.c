@@ -58,7 +58,7 @@ enum jp_backing jp_mapping_backing(const char *name)
 		{"/anon_hugepage", JP_BACKING_HUGETLB},
 		{"[heap]", JP_BACKING_HEAP},
 		{"[stack", JP_BACKING_ANON},
-		{"/dev/ashmem/", JP_BACKING_MEMFD}, /* Android's predecessor of memfd */
+		{"/dev/ashmem/", JP_BACKING_MEMFD}, /* ashmem, Android's predecessor of memfd */
 	};
 	uint32_t pid;
 

@@ -119,7 +119,7 @@ void jp_places_look_up(struct jp_places *places, const struct jp_places_process 
 
 static void start_epoch(struct jp_places *places, struct jp_places_process *process)
 {
-	if (!++places->epochs) { /* overflow: old entries could be mistaken for new ones */
+	if (!++places->epochs) { /* overflow of the epoch: stale entries could look valid */
 		memset(places->stretches, 0, sizeof(places->stretches));
 		places->epochs = 1;
 	}

@@ -9,7 +9,7 @@
 #include "harness/model/unwind/elf_store.h"
 #include "harness/model/unwind/frame_use.h"
 
-/* Larger values are the addresses of called functions. */
+/* values above these are the addresses of called functions */
 enum call_site { UNSEEN_SITE, NOTHING_KNOWN, MAIN_BEHIND };
 
 struct jp_call_sites {

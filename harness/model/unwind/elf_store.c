@@ -19,7 +19,7 @@ enum { MAX_INDEX = 64 << 20 };
 
 /* A file that was looked up. */
 struct entry {
-	struct jp_elf_entry found; /* first member: callers hold pointers to it */
+	struct jp_elf_entry found; /* Must be first: callers hold pointers to it. */
 	struct entry *next;        /* another entry with the same path */
 	uint64_t ino, gen;
 	struct jp_build_id id;

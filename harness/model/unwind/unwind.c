@@ -408,7 +408,7 @@ static void read_chain(const struct unwinding *walk, struct jp_unwound *out)
 
 	out->count = jp_event_user_chain(sample, &out->frames);
 	out->stop = JP_UNWIND_KERNEL;
-	/* Kernel frames count too. */
+	/* @limit also counts kernel frames. */
 	for (uint64_t i = 0; i < sample->sample.nr_chain && !sample->sample.chain_deferred; i++)
 		nr_addresses += sample->sample.chain[i] < JP_CONTEXT_MAX;
 	if (sample->sample.chain_deferred && !sample->sample.deferred)
@@ -445,7 +445,7 @@ enum jp_unwind_stop jp_unwind_chain_stop(struct jp_unwinder *unwinder,
 	uint64_t capacity[256];
 	struct jp_unwound own = {.frames = capacity};
 
-	/* Without a dump the end cannot be explained. */
+	/* Without a dump the cause of the end is unknown. */
 	if (chain->stop != JP_UNWIND_KERNEL || !sample->sample.stack_size || !chain->count ||
 	    chain->count > sizeof(capacity) / sizeof(*capacity))
 		return chain->stop;

@@ -65,8 +65,8 @@ class Program(Adapter):
             return file.read()
 
     def wait(self, until: float, what: str) -> None:
-        """Sleeps for a moment. Raises Failed if the profiler has ended, or if the time is after
-        @until. @what: what the profiler should have done, for the message."""
+        """Sleeps for a moment. Raises Failed if the profiler has ended, or if it is later than
+        @until. @what: the missing event, for the message."""
         assert self.process
         try:
             status = self.process.wait(0.02)

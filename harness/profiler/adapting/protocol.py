@@ -120,7 +120,7 @@ class Published:
         self.folder, self.links, self.renamed = folder, set[str](), set[str]()
 
     def put_aside(self, path: str) -> None:
-        """Renames our own file @path; the profiler would use the names of the other process."""
+        """Renames our own perf map at @path, because the profiler would use its names."""
         status = os.lstat(path)
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or \
                 os.path.lexists(path + ASIDE):
@@ -134,7 +134,7 @@ class Published:
             if not re.fullmatch(r"perf-\d+\.map", name) or link in self.links:
                 continue
             if os.path.islink(link) and not os.path.exists(link):
-                os.unlink(link)  # left by a killed run
+                os.unlink(link)  # a killed run may have left it
             if os.path.lexists(link):
                 self.put_aside(link)
             os.symlink(os.path.join(self.folder, name), link)

@@ -47,7 +47,7 @@ class Printed(NamedTuple):
     frames: list[Place]
 
 
-@functools.lru_cache(1 << 16)  # most stacks repeat the lines of others
+@functools.lru_cache(1 << 16)  # cache, since most stacks repeat lines of others
 def parse_place(line: str) -> Place | None:
     found = FRAME.match(line)
     if not found:

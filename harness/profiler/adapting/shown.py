@@ -56,8 +56,8 @@ class Shown:
             self.file.write("share %d %d %s\n" % (tid, count, escape(name)))
 
     def note(self, word: str, why: str) -> None:
-        """Writes that the reader "failed", or that it is "older" than the file's format; and
-        @why."""
+        """Writes that the reader "failed", or that it is "older" than the file's format, with the
+        reason @why."""
         self.file.write("%s %s\n" % (word, " ".join(why.split())))
 
 
@@ -65,7 +65,7 @@ class Shown:
 # PERF_RECORD_COMPRESSED2, which 6.16 has introduced.
 REFUSALS = ("incompatible file format", "Please update perf tool", "wrong feature ID",
             "failed to process type: 83")
-# perf report states so, and exits with 0 (perf.report-status in results/FINDINGS.md).
+# perf report prints this, and exits with 0 (perf.report-status in results/FINDINGS.md).
 UNREAD = "failed to process sample"
 
 
@@ -110,7 +110,7 @@ def write_shown(folder: str, name: str, reader: Reader, home: str, read: bool) -
     succeeded."""
     path = os.path.join(folder, "shown", "%s.%s" % (reader.word(), name))
     if os.path.exists(path):
-        return False  # read already: --readers names this version twice
+        return False  # --readers named this version twice
     with open(path, "x", encoding="utf-8", errors="surrogateescape") as file:
         shown = Shown(file, "%s %s" % (reader.name, reader.version), name)
         try:

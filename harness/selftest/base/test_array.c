@@ -80,7 +80,7 @@ TEST(overflow)
 		good &= !jp_array_reserve(&items, &capacity, needs[i]) && items == before &&
 			capacity == old && items[0].id == 5;
 	check(good, "sizes beyond the address space are refused and change nothing");
-	/* The product of count and size would wrap around to a small number. */
+	/* Count times size is more than SIZE_MAX, and modulo 2^64 small. */
 	old = (size_t)1 << 60;
 	check(!jp_array_grow(&items, &old, old + 1, 16) && items == before &&
 		      old == (size_t)1 << 60,
@@ -100,7 +100,7 @@ TEST(binary_search)
 	size_t at;
 
 	for (size_t i = 0; i < 40; i++)
-		ids[i] = 3 * (i / 3) + 2; /* each id three times */
+		ids[i] = 3 * (i / 3) + 2; /* add each id three times */
 	for (size_t count = 0; count <= 40; count++)
 		for (uint64_t id = 0; id < 50; id++) {
 			size_t least = 0, above = 0;

@@ -161,7 +161,7 @@ struct pump {
 	bool good;
 };
 
-/* Reads after interrupting the writer, when the pipe is full. */
+/* Reads after interrupting the writer, which waits at a full pipe. */
 static void *drain_pipe(void *context)
 {
 	struct pump *pump = context;
@@ -178,7 +178,7 @@ static void *drain_pipe(void *context)
 	return NULL;
 }
 
-/* Writes after interrupting the reader, while the pipe is empty. */
+/* Writes after interrupting the reader, which waits at an empty pipe. */
 static void *fill_pipe(void *context)
 {
 	struct pump *pump = context;

@@ -49,8 +49,8 @@ static bool maps_equal(const struct jp_map *map, struct plain *plain, size_t cou
 	return seen == count && map->count == count && !sum && !jp_map_next(map, &at, NULL);
 }
 
-/* Draws from few keys, so that many repeat: small, large and shifted ones, and the ends of the
- * range. */
+/* Draws a key: small, large and shifted keys, and the ends of the range. There are few, so that
+ * many repeat. */
 static uint64_t draw_key(uint64_t *state)
 {
 	uint64_t number = check_random(state) % 200;
@@ -286,7 +286,8 @@ TEST(same_hash)
 		      one == jp_text_keep(&pool, words[0], 16) &&
 		      other == jp_text_keep(&pool, words[1], 16) && pool.count == 2,
 	      "two texts with equal hashes stay two texts");
-	/* A text of one word, and a text of two words that begins with this word. */
+	/* The hash must distinguish a text of one word from a longer text that begins with that
+	 * word. */
 	words[0][1] = sums[0] ^ 8 ^ words[0][0];
 	one = jp_text_keep(&pool, words[0], 16);
 	other = jp_text_keep(&pool, words[0], 8);

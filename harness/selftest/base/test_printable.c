@@ -56,7 +56,7 @@ TEST(printable)
 		check(!strcmp(bytes, texts[i].put), "%s are printed safely", texts[i].what);
 		strcpy(text, texts[i].text);
 		jp_printable(text);
-		/* Replacing in place keeps line feeds. */
+		/* jp_printable() keeps line feeds. */
 		while ((newline = strchr(text, '\n')))
 			*newline = '?';
 		check(!strcmp(text, bytes), "%s are replaced in place", texts[i].what);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which folders of PATH, and which variables, root keeps. */
+/* Tests which folders of PATH and which variables root's environment for programs keeps. */
 #include <sys/wait.h>
 
 #include "harness/base/search_path.h"

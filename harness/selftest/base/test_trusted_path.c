@@ -129,7 +129,7 @@ static void serve_folder(int fuse)
 			answer.head.error = -ENOSYS;
 		}
 		if (write(fuse, &answer, answer.head.len) < 0)
-			continue; /* no process waits for this answer any more */
+			continue; /* the process that sent the request has gone */
 	}
 	_exit(0);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The protocol of the gate's keeper, without perf events; and the records that backfill writes. */
+/* Tests the gatekeeper's protocol without perf events, and the records that backfill writes. */
 #include <limits.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -149,7 +149,7 @@ TEST(protocol)
 	      "the environment has the FIFOs' path");
 	test_bad_requests();
 	test_intervals();
-	/* The child's interval ends with the child, at the latest when the keeper ends. */
+	/* The child's interval ends when the child exits, or at the latest with the session. */
 	end_gate(gate, &session);
 	check(!session.worker.error, "the keeper ends without error %s", session.worker.err.text);
 	check(access(scratch_path("gate.ack"), F_OK), "the FIFOs are removed");

@@ -44,8 +44,8 @@ def complete(*words: str) -> list[str]:
 
 class Candidates(unittest.TestCase):
     def test_every_command(self) -> None:
-        """Each command reads its words by the one function that completes them, and then runs
-        nothing."""
+        """The first step of each command is jp_command_line(), which also completes; with it, no
+        command does anything else."""
         shown = re.findall(r"^  (\w+)  ", process.run_or_raise([JITPROOF, "--help"]), re.M)
         self.assertIn("judge", shown)
         self.assertEqual(complete(""), shown)

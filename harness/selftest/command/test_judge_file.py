@@ -209,7 +209,7 @@ class Counts(Made):
             record = self.perf.map(2**32 - 1, 2**63, 0x1000, "[kernel.kallsyms]_text", 12)
             record.kind, record.misc = kind, rd.KERNEL
             if kind == rd.MMAP:
-                del record.body[32:64]  # fields that only MMAP2 has
+                del record.body[32:64]  # fields that only MMAP2 records have
             self.add_records(record)
         found = self.judge()
         self.assertEqual(found["mmap2"], {"file": 3, "anon": 2, "memfd": 1, "other": 6})

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Commands, options and targets on pages exist; jitproof accepts the examples."""
+"""Tests that the commands, options and targets which pages name exist, and that jitproof accepts
+the examples."""
 
 import functools
 import glob
@@ -65,7 +66,7 @@ class Examples(Folder):
     def parse_case_file(self, page: str) -> str:
         """Parses the only complete case file of @page, without running a case; returns jitproof's
         output."""
-        # Other blocks show the syntax in capitals, or two lines of a study.
+        # Blocks without a case line show syntax in capitals, or two lines of a study.
         whole, = [text for text in find_blocks(page) if re.search(r"^case [a-z]", text, re.M)]
         self.write(whole, "cases", "example")
         return process.run([JITPROOF, "run", "--expected", self.place("cases"), "none"],
@@ -89,7 +90,7 @@ class Pages(unittest.TestCase):
             if not re.match("[a-z]+ .*--", ours):
                 continue
             name, first, *_ = ours.split()
-            # A workload has its own options. A page adds a workload that is not built.
+            # Each workload has options of its own; one page adds a workload that is not built in.
             text = (name == "workload" and read_help(JITPROOF, name, first)) or \
                 read_help(JITPROOF, name)
             for option in find_options(ours):
@@ -170,7 +171,7 @@ class Help(unittest.TestCase):
             self.assertLessEqual(len(line), 80)
 
     def test_synopsis(self) -> None:
-        """The synopsis contains options that make operands unnecessary."""
+        """In a synopsis, some options make the operands unnecessary."""
         self.assertIn("-p PID", read_help(JITPROOF, "lint").splitlines()[0])
 
 

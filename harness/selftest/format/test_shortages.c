@@ -143,7 +143,7 @@ static int save_elf(const char *path, struct jp_error *err)
 	saved = scratch_path(jp_build_id_text(&id, text));
 	if (!ret)
 		mix_file(saved);
-	unlink(saved); /* otherwise it would not be written again */
+	unlink(saved); /* remove it: an existing file would not be written again */
 	return ret;
 }
 

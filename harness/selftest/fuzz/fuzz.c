@@ -179,7 +179,7 @@ static void set_number(void)
 	if (input.size < size)
 		return;
 	at = draw_number(input.size - size + 1);
-	if (draw_number(4)) /* most fields are aligned */
+	if (draw_number(4)) /* changes the value by at most 8 */
 		at -= at % size;
 	if (draw_number(3) == 0) { /* up to 8 more or less */
 		value = 0;
@@ -250,7 +250,8 @@ static void change_input(void)
 	}
 }
 
-/* Writes each extreme to each place of the head, where sizes, offsets and counts are. */
+/* Writes each extreme value to each place of the input's head, where sizes, offsets and counts
+ * are. */
 static void try_extremes(const struct bytes *seed)
 {
 	static const uint64_t values[] = {0, 1, 0x7fffffff, UINT32_MAX, INT64_MAX, UINT64_MAX - 7};

@@ -235,7 +235,7 @@ class CommandLine(Folder):
 
 
 class Output(Folder):
-    """The output folder of a run, whose case ends at once and needs no perf."""
+    """Runs a case that ends at once and needs no perf, with this output folder."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -309,7 +309,7 @@ class Output(Folder):
                    "cases", "s")
         os.mkdir(self.place("mount"))
         messages = set()
-        # Disk full at once; at the first page of the truth; while the capture writes.
+        # The disk is full at once, at the first page of the truth, or while the capture writes.
         for size in ("4k", "20k", "64k", "1m"):
             done = process.run(
                 ["unshare", "-rm", "sh", "-ec",

@@ -75,7 +75,7 @@ class Killed(Folder):
         return process.list_children() + os.listdir(self.place("tmp"))
 
     def expect_no_leftovers(self) -> None:
-        """Expects that all leftovers disappear."""
+        """Asserts that all processes and files that the command left disappear."""
         end = time.monotonic() + 240
         while self.find_leftovers() and time.monotonic() < end:
             time.sleep(0.01)
@@ -84,7 +84,7 @@ class Killed(Folder):
 
     def kill_command(self, name: str, number: signal.Signals, moment: float, size: int) -> None:
         with self.start_command(COMMANDS[name][0]) as command:
-            time.sleep(moment)  # until the random moment of the signal
+            time.sleep(moment)  # wait until the random moment of the signal
             command.send_signal(number)
             self.assertIn(command.wait(timeout=240), (-number, 0, 1, 4))
         self.expect_no_leftovers()
@@ -116,6 +116,6 @@ class Killed(Folder):
                 if started:
                     assert run.stdout
                     run.stdout.readline()
-                time.sleep(moment)  # until the random moment of the signal
+                time.sleep(moment)  # wait until the random moment of the signal
                 run.kill()
             self.expect_no_leftovers()

@@ -91,7 +91,8 @@ class Served(other_users.OtherUsers):
 
     @contextlib.contextmanager
     def serve_file(self, path: str, data: str) -> Iterator[None]:
-        """Mounts it for all users, as /etc/fuse.conf can allow, and serves @data."""
+        """Mounts the attacker's file system for all users, as /etc/fuse.conf can allow, and serves
+        @data."""
         with self.mount_fuse(path, ",allow_other") as fuse:
             os.set_inheritable(fuse, True)
             with self.run_attacker(SERVER, str(fuse), data, inherit=[fuse]):
@@ -131,12 +132,12 @@ class Served(other_users.OtherUsers):
         with self.mount_fuse(path, ",allow_other"):
             for command in (["judge", path + "/x"], ["explain", path + "/x"],
                             ["lint", path + "/x"]):
-                for number in (signal.SIGTERM, signal.SIGKILL):  # a shell may ignore others
+                for number in (signal.SIGTERM, signal.SIGKILL):  # a shell may ignore other signals
                     with self.subTest(command=command, signal=number), \
                             subprocess.Popen([self.program, *command], stdin=subprocess.DEVNULL,
                                              stdout=subprocess.DEVNULL,
                                              stderr=subprocess.DEVNULL) as waiting:
-                        time.sleep(0.2)  # any moment will do
+                        time.sleep(0.2)  # kill at any moment
                         waiting.send_signal(number)
                         try:
                             self.assertEqual(waiting.wait(timeout=240), -number)

@@ -34,7 +34,7 @@ class Inputs(other_users.OtherUsers):
 
 
 class Cases(Inputs):
-    """Run directories, and files by themselves."""
+    """Tests run directories, and single files."""
 
     def test_files_of_a_case(self) -> None:
         """Each file is a link or hard link to the secret, a FIFO, a device, or endless."""
@@ -255,7 +255,7 @@ class Archives(Inputs):
 
 
 class Named(Inputs):
-    """Files that a capture names."""
+    """Tests files that a capture names."""
 
     def make_capture(self, *names: str, owner: int) -> str:
         """Creates a perf.data whose mappings and threads have @names."""
@@ -275,7 +275,7 @@ class Named(Inputs):
         fifo = self.plant_file("fifo", os.mkfifo)
         link = self.plant_file("link", self.plant_link)
         device = self.place("device")
-        os.mknod(device, 0o20666, os.makedev(1, 5))  # /dev/zero
+        os.mknod(device, 0o20666, os.makedev(1, 5))  # major and minor number of /dev/zero
         for owner in (self.victim, other_users.USER):
             path = self.make_capture(fifo, link, device, self.secret, "/etc/shadow",
                                      "/dev/watchdog", "/dev/st0", self.theirs, "/" + "a" * 4000,
@@ -380,7 +380,7 @@ class Named(Inputs):
         folder = os.path.dirname(program)
         root = self.make_victim_folder("root", 0o755)
         os.mkdir(os.path.join(root, "up"))
-        os.mkdir(os.path.join(root, "locked"), 0o700)  # the reader cannot enter it, root can
+        os.mkdir(os.path.join(root, "locked"), 0o700)  # only root can enter the folder
         up = os.path.relpath(folder, os.path.join(root, "up"))
         for name, to in (("straight", folder), ("up/opt", up), ("locked/opt", folder),
                          ("proc", "/proc/self/root" + folder),

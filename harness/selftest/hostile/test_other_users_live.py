@@ -79,7 +79,7 @@ class Storms(other_users.OtherUsers):
                          "    libc.prctl(15, name.encode())\n")
 
     def test_many_names(self) -> None:
-        """30,000 mapped files with names of jitdumps."""
+        """Maps 30,000 files with names of jitdumps."""
         names = 30000
         with open("/proc/sys/vm/max_map_count", encoding="utf-8") as file:
             names = min(names, int(file.read()) - 1000)
@@ -93,7 +93,7 @@ class Storms(other_users.OtherUsers):
             done = self.run_it("lint", "--pid", str(child.pid), timeout=240)
             spent = time.monotonic() - start
         self.assertGreater(done.stderr.count("jit-") + done.stdout.count("jit-"), names // 2)
-        # Comparing each name with all others took 19 s.
+        # If each name were compared with all others, this took 19 s.
         self.assertLess(spent, 10)
 
     def test_stopped_process(self) -> None:
@@ -177,7 +177,7 @@ class Published(other_users.OtherUsers):
 
 
 class Swapped(Published):
-    """Files that the attacker exchanges while they are read."""
+    """Tests files that the attacker exchanges while they are read."""
 
     def test_perf_map_swapped(self) -> None:
         """The map is exchanged for a link or hard link to the secret, or a FIFO."""
@@ -203,7 +203,7 @@ class Swapped(Published):
 
 
 class Changing(Published):
-    """Files that the attacker changes while they are read."""
+    """Tests files that the attacker changes while they are read."""
 
     def test_perf_map_cut(self) -> None:
         """The map is truncated and grows again."""

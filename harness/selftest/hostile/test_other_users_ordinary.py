@@ -19,7 +19,7 @@ setUpModule = other_users.prepare
 for attacks in (ours.Outputs, ours.Folders, live.Swapped):
     globals()[attacks.__name__] = type(attacks.__name__, (attacks,),
                                        {"victim": other_users.ORDINARY, "__module__": __name__})
-del attacks  # unittest would run its last value again
+del attacks  # unittest would run the last class a second time
 
 
 class Count(unittest.TestCase):

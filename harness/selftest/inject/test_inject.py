@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests `jitproof inject`: the records and files that it writes, and refused input."""
+"""Tests `jitproof inject`: the records and files that it writes, and the input that it refuses."""
 
 import collections
 import os
@@ -212,7 +212,7 @@ class Records(Injecting):
                           if ".jit/" in record.name], [PID])
 
     def test_counter_times(self) -> None:
-        """Times of the CPU's counter, by TIME_CONV."""
+        """Tests times of the CPU's counter, converted by TIME_CONV."""
         perf = mj.capture(monotonic=False)
         mj.Made(PID, flags=1).load(1000, BASE, b"\xc3", 1, "one").save(self.dump_path())
         self.save_capture(perf)
@@ -422,7 +422,7 @@ class ElfFiles(Injecting):
 
 
 class Hostile(Injecting):
-    """Tests refused input, for which nothing is written elsewhere."""
+    """Tests that inject refuses bad input and then writes no other file."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -532,7 +532,7 @@ class Hostile(Injecting):
         self.expect_refusal("2 MOVE records of code that was never loaded", 1, self.dump.raw)
 
     def test_far_apart(self) -> None:
-        """Addresses without bounds make neither files nor memory without bounds."""
+        """Extreme addresses must not lead to huge files or memory."""
         for i in range(5000):
             self.dump.load(200 + i, (i + 1) << 40, b"\xc3", 2 + i, f"far{i}")
         self.expect_refusal("^$", 5001, self.dump.raw)

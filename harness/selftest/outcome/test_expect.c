@@ -582,7 +582,7 @@ TEST(scopes)
 	      "on a real CPU the scope qemu does not hold");
 	check(jp_scope_holds(&scope, "{\"cpu\": \"QEMU Virtual CPU version 2.5+\"}"),
 	      "on QEMU's CPU the scope qemu holds");
-	/* Cut env.json at each byte: nothing beyond may be read. */
+	/* Truncate env.json at each byte: nothing beyond may be read. */
 	jp_scope_parse("perf", "6.1", &scope);
 	for (size_t i = 0; i < sizeof(environment); i++) {
 		char *copy = strndup(environment, i);

@@ -30,7 +30,7 @@ TEST(unbalanced_accounts)
 	jp_accounts_free(&accounts);
 }
 
-/* An expectation counts before and after allowed exceptions. */
+/* An expectation may come before or after the allowed exceptions. */
 TEST(expectation_with_allowed_exceptions)
 {
 	static const char *const texts[] = {
@@ -56,7 +56,7 @@ TEST(expectation_with_allowed_exceptions)
 	}
 }
 
-/* A metric that serves another one has a bound only if the case expects that one. */
+/* A metric that serves another metric has a bound only if the case expects that other metric. */
 TEST(bound_of_a_serving_metric)
 {
 	static const struct jp_role role = {.bound = JP_ALL_N, .serves = "insn.hit"};

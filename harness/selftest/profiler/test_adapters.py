@@ -248,7 +248,7 @@ class Broken(Folder):
                 self.addCleanup(remove_lines, path)
             foreign, elsewhere, plain, case = maps
             os.symlink(os.path.join(other, os.path.basename(foreign)), foreign)
-            # A link to a file of this case that adapters do not create.
+            # No adapter links to this file of the case.
             os.symlink(self.place("attach/broken/killed.stop/truth"), elsewhere)
             files.write(plain, "")
             with mock.patch.dict(os.environ, JITPROOF_LINK=os.path.basename(case)):

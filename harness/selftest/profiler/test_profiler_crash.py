@@ -66,7 +66,7 @@ case gated check : fork_exec --tasks=2 : gated-by perf --freq=999 : samples=1 co
 
 
 class Crash(Folder):
-    words = ""  # the last words; "": others
+    words = ""  # last words of all profilers; "": of each its own
 
     def setUp(self) -> None:
         super().setUp()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Adapters on recorded output of profilers."""
+"""Tests adapters on recorded output of profilers."""
 
 import argparse
 import gzip
@@ -179,7 +179,7 @@ class Maps(Folder):
         link = os.path.join("/tmp", name)
         self.write("1 1 a\n", name)
         self.write("1 1 a\n", "notes.map")
-        os.symlink(self.place("gone"), link)  # the dangling link that a killed run left
+        os.symlink(self.place("gone"), link)  # the killed run left a dangling link
         published = Published(self.home)
         published.link_maps()
         published.link_maps()

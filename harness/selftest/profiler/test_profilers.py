@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Adapters with real profilers, if installed, and with recorded output of profilers."""
+"""Tests adapters with real profilers, if these are installed, and with recorded output."""
 
 import argparse
 import io

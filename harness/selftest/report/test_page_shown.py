@@ -202,6 +202,6 @@ class Shown(Folder):
         self.assertIn("figures with an expectation", self.browser.read_text("#picture summary"))
 
     def test_picture_of_a_file(self) -> None:
-        """A file without truth has a picture of the kinds of mappings."""
+        """The page of a file without truth shows its kinds of mappings."""
         picture = self.open(os.path.join("anon", "perf.data"))
         self.assertEqual(self.read_count(), len(picture["rows"]))

@@ -54,7 +54,7 @@ class Story(Folder):
     def test_newest_run(self) -> None:
         os.rename(self.place("run"), self.place("jitproof.abc"))
         self.write("", "jitproof.abc", "results.jsonl")
-        os.mkdir(self.place("jitproof.later"))  # a folder without a run
+        os.mkdir(self.place("jitproof.later"))  # the newest folder has no run
         self.assertRegex(self.show("one"), r"^s/one: ")
 
     def test_refusals(self) -> None:

@@ -99,7 +99,7 @@ class Archive(Packing):
         os.mkdir(self.place("tmp"))
         for number, source in enumerate((("run",), ("moved", "elsewhere"),
                                          ("run", "fixture", "growth"))):
-            # Let permissions differ, besides the copies' order of entries and time stamps.
+            # The copies differ in order and times of their entries. Also change permissions.
             os.chmod(self.place(*source), 0o700)
             done = run_binary("repro", case, "-o", self.place(f"{number}.tar"),
                             "--from", os.path.relpath(self.place(*source), self.place("tmp")),
@@ -344,7 +344,7 @@ class Hostile(Packing):
         self.assertLess(len(self.list_packed()), 30 << 20)
         os.unlink(self.place("x.tar"))
         with open(os.path.join(self.dir, "truth"), "r+b") as file:
-            for field in (16, 32):  # capacity, next_slot
+            for field in (16, 32):  # the words capacity and next_slot
                 file.seek(field)
                 file.write(b"\xff" * 8)
             file.truncate(2 << 30)

@@ -11,7 +11,7 @@ from ci.base import process
 from harness.selftest.support import run_directory as rd
 from harness.selftest.support.scratch import JITPROOF, Folder, needs_namespaces
 
-# PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN (linux/prctl.h), then the command.
+# Sets PR_SET_MDWE to PR_MDWE_REFUSE_EXEC_GAIN (linux/prctl.h), then runs the command.
 MDWE = """import ctypes, os, sys
 if ctypes.CDLL(None).prctl(65, 1, 0, 0, 0):
     sys.exit(77)

@@ -13,7 +13,7 @@ from harness.selftest.support.scratch import Folder, JITPROOF
 WORKLOADS = ("anon_exec", "address_reuse", "code_move", "coalesced_growth --threads=2 --period=10",
              "coroutines", "fork_exec", "memfd_double", "prefork --children=2",
              "short_lived --count=24", "signals", "thread_churn", "wx_toggle")
-# What the kernel does not record about munmap, mprotect and mremap.
+# Exceptions that are allowed, because the kernel does not record munmap, mprotect and mremap.
 ALLOWED = "".join("\t%s allow %s <=acts.%s\t# -\n" % (metric, act, act)
                   for metric in ("coverage.stale", "mappings.extra")
                   for act in ("munmap", "mprotect", "mremap")) + """\

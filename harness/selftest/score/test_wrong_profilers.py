@@ -26,7 +26,7 @@ def find_red(row: dict[str, Any]) -> set[str]:
 
 
 class WrongProfilers(Folder):
-    kept: str  # folder of one truthful run of each scene that a test asks for
+    kept: str  # folder of one truthful run of each scene
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -155,7 +155,7 @@ class WrongProfilers(Folder):
                          ["anon_exec"])
         rows = self.score_altered("anon_exec", *((form, "keep_all") for form in wrong.FORMS),
                                   *wrong.EXPECTED)
-        # Whether a true stream has all samples is a matter of the host.
+        # Chance decides whether a true stream has all samples on this host.
         for form in wrong.FORMS:
             row = rows["%s keep_all" % form]
             self.assertEqual(find_red(row) - {"seen"}, set(), row)

@@ -84,7 +84,7 @@ class Browser:
 
     def open(self, url: str) -> None:
         """Opens an address and waits until its scripts have run."""
-        # From one part of a page to another nothing would be loaded.
+        # Leave the page first: moving within one page would load nothing.
         for address in "about:blank", url:
             self.loaded = False
             self.call("Page.navigate", url=address)

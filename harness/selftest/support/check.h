@@ -57,7 +57,7 @@ __attribute__((unused)) static void check_add(struct check_test *test)
 	*at = test;
 }
 
-static char **check_arguments; /* of the test program, without its name */
+static char **check_arguments; /* arguments of the test program */
 
 /* Runs the tests, and prints the TAP plan. */
 int main(int argc, char **argv)

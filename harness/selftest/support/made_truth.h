@@ -40,7 +40,7 @@ static struct jp_truth *load_truth(const char *name)
 	struct jp_truth *truth = jp_truth_load(scratch_path(name), &err);
 
 	if (truth)
-		truth->e_machine = EM_X86_64; /* of the layouts below */
+		truth->e_machine = EM_X86_64; /* sizes of the layouts below */
 	else
 		printf("# %s\n", err.text);
 	return truth;

@@ -42,7 +42,7 @@ class Toy(Adapter):
     def sample_thread(self, tid: int) -> None:
         registers = ctypes.create_string_buffer(27 * 8)
         ptrace(INTERRUPT, tid, None, None)
-        status = os.waitpid(tid, 0x40000000)[1]  # __WALL
+        status = os.waitpid(tid, 0x40000000)[1]  # __WALL: also threads
         ptrace(GETREGS, tid, None, registers)
         bp, ip = struct.unpack_from("<32xQ88xQ", registers)
         frames, now = [ip], time.monotonic_ns()

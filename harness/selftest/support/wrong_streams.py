@@ -241,7 +241,7 @@ ROWS: dict[str, tuple[Alteration, dict[str, set[str] | None]]] = {
         [line[0], str(int(line[1]) // 10 or 1), *line[2:]]] if int(line[1]) >= 10 else []),
         {"sum_samples": {"seen"}}),
     "drop_all": (alter_samples(lambda line, _: []), {"keep_all keep_names sum_names": {"seen"}}),
-    # 7 ns later.
+    # Moves each time by 7 ns.
     "repeat_later": (alter_samples(lambda line, _: [
         line, [line[0], str(int(line[1]) + 7), *line[2:]]]),
         {"keep_all keep_names": {"invented"}}),
@@ -271,7 +271,7 @@ ROWS: dict[str, tuple[Alteration, dict[str, set[str] | None]]] = {
                         {"keep_all sum_samples": {"whole", "invented"}}),
     "use_function_starts": (use_function_starts, {
         "keep_all sum_samples": {"whole", "invented"}}),
-    # An address within the call instead of the return address.
+    # Reports an address within the call instead of the return address.
     "use_call_sites": (alter_addresses(lambda address: address - 1, first=1),
                        {"keep_all sum_samples": {"whole", "invented"}}),
     "drop_root": (alter_frames(lambda frames: frames[:-1] if len(frames) > 1 else frames),
@@ -281,7 +281,7 @@ ROWS: dict[str, tuple[Alteration, dict[str, set[str] | None]]] = {
         {"keep_all keep_names sum_samples sum_names": {"invented"}}),
     "mangle_names": (alter_names(lambda name: "_Z%d%s" % (len(name), name)), {
         "keep_names sum_names": {"right"}, "sum_samples": {"right", "wrong"}}),
-    # As most folded stacks do.
+    # Most folded stacks call unnamed frames so.
     "use_unknown": (alter_names(lambda name: "[unknown]"), {"keep_names sum_names": {"right"}}),
     "drop_names": (alter_names(lambda name: ""), {"keep_names sum_samples sum_names": {"right"}}),
     "swap_names": (lambda stream: stream.change_names(exchange_names(stream)),
@@ -296,14 +296,14 @@ ROWS: dict[str, tuple[Alteration, dict[str, set[str] | None]]] = {
     "change_threads": (alter_samples(lambda line, _: [
         line[:3] + [str(int(line[3]) + 1)] + line[4:]]), {
             "keep_all": {"seen", "whole", "invented"}, "sum_samples": {"whole", "invented"}}),
-    # A process that does not exist.
+    # Reports a process that does not exist.
     "add_strangers": (alter_samples(lambda line, number: [line] + (
         [line[:2] + ["999999", "999999" if line[3] != "-" else "-"] + line[4:]]
         if number % 10 == 0 else [])), {
             "keep_all sum_samples sum_names keep_names": {"invented"}}),
     "change_pids": (alter_samples(lambda line, _: [line[:2] + ["999999"] + line[3:]]),
                     {"keep_names": {"invented"}}),
-    # As in a pid namespace.
+    # Changes pids as a pid namespace does.
     "use_inner_pids": (alter_samples(lambda line, _: [
         line[:2] + ["1", "1" if line[3] != "-" else "-"] + line[4:]]), {
             "keep_names keep_all sum_samples sum_names": {"seen", "invented"}}),

@@ -28,7 +28,7 @@ def repeat_samples(stream: str) -> str:
 
 
 def keep_first_names(stream: str) -> str:
-    """Reports at each address the name of its first function for ever."""
+    """Reports at each address the name of the first function there, also for later functions."""
     first: dict[str, str] = {}
     return re.sub(r"(0x[0-9a-f]+)=(\S+)",
                   lambda found: found[1] + "=" + first.setdefault(found[1], found[2]), stream)

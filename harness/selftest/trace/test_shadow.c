@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Shadow stacks of made-up instructions. */
+/* Tests shadow stacks with made-up instructions. */
 #include <elf.h>
 
 #include "harness/selftest/support/check.h"

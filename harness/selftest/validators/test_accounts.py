@@ -156,7 +156,7 @@ class Launched(Recorded):
         name = self.perf.comm(pid, pid, "perf-exec", 0)
         self.perf.records[at:at] = [name, early]
         self.expect_pass()
-        name.body[8:18] = b"perf_5.10\0"  # before 5.15
+        name.body[8:18] = b"perf_5.10\0"  # perf before 5.15
         self.expect_pass()
         name.body[8:18] = b"perfect\0\0\0"
         self.expect_fail(self.match_count(1, "comm.records", "other-text"))
@@ -247,7 +247,7 @@ class Published(Recorded):
         self.assertIn("with cause other-bytes", self.judge()[1])  # the old bytes
         files.write_bytes(path, raw)
         self.assertIn(wrong, self.judge()[1])
-        record.size = size  # outside of the record
+        record.size = size  # the changed byte is now outside of the record
         injected.save(self.injected_path)
         self.assertNotIn(wrong, self.judge()[1])
 

@@ -29,7 +29,7 @@ static struct streams made;
 static struct jp_event births[100];
 static size_t nr_births;
 
-/* A timer of a thread; times are in ns of the thread's CPU time. */
+/* Timer of a thread; times are in ns of the thread's CPU time. */
 struct timer {
 	uint64_t period, next;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests parsing a line of observations: its event, or an error that describes what was expected. */
+/* Tests parsing a line of observations: the result is its event, or an error that states what was
+ * expected. */
 #include "harness/format/observations/line.h"
 #include "harness/selftest/support/check.h"
 

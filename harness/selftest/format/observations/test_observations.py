@@ -193,7 +193,7 @@ def remove_root(words: list[str]) -> str:
 
 
 class Wrong(Observed):
-    """Streams that break a rule."""
+    """Tests streams that break a rule."""
 
     def make_case(self, starts: dict[str, int], form: str, alteration: str) -> None:
         """Writes run/FIXTURE/FORM.ALTERATION, if the form has something for the alteration."""
@@ -232,7 +232,7 @@ class Wrong(Observed):
             self.assertEqual(["%s: %s" % one for one in lines.items()], known)
 
     def test_wrong_window(self) -> None:
-        """The capture states that it began when half of it was over."""
+        """The capture states the middle of the window as its start."""
         self.make_stream("witness")
         facts = rd.read_facts(self.dir)
         facts["sampling"] = str((int(facts["sampling"]) + int(facts["stopped"])) // 2)
@@ -331,7 +331,7 @@ class Wrong(Observed):
             lambda words: " ".join(words[:4] + [word + "_[j]" for word in words[4:]]), 2)
         result = self.judge()
         self.assertNotIn("misnamed", {one["cause"] for one in result["exceptions"]})
-        # The other samples count as missing, as far as the CPU time proves that they exist.
+        # Samples in other code count as missing, as far as the CPU time proves that they exist.
         right = sum(int(words[1]) for words in map(str.split, self.stream.splitlines())
                     if words[0] == "sample" and "_[j]" not in words[4])
         found = result["metrics"]["names.right"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`jitproof judge` on big-endian files and on files of old kernels."""
+"""Tests `jitproof judge` on big-endian files and on files of old kernels."""
 
 import json
 import os
@@ -43,7 +43,7 @@ class Swapped(Folder):
         if status:
             return done.stderr
         figures = json.loads(done.stdout)
-        swapped = raw[8:9] == b"\0"  # the header's size
+        swapped = raw[8:9] == b"\0"  # the size in the file header
         self.assertEqual(figures.pop("swapped"), swapped)
         return figures
 

@@ -11,7 +11,7 @@ TEST(machine)
 	while ((machine = jp_registry_next(JP_MACHINE, machine))) {
 		const struct jp_machine *found = jp_machine_guess(machine->mask);
 
-		/* A 32-bit task has no mask of its own. */
+		/* Captures of 32-bit tasks have the mask of the kernel's machine. */
 		check(found == (machine->kernel ? NULL : machine), "the mask of %s gives %s",
 		      machine->name, found ? found->name : "no machine");
 	}

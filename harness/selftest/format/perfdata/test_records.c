@@ -170,7 +170,7 @@ static void check_round_trip(size_t i, uint64_t sample_type, bool sample_id)
 	check(size && size == record->size && record->type == records[i].record_type &&
 		      (!records[i].body || size == records[i].body + layout.trailer),
 	      "%s, sample id %d, is encoded in %zu bytes", what, sample_id, size);
-	memset(&back, 0xa5, sizeof(back)); /* decoding must fill all fields */
+	memset(&back, 0xa5, sizeof(back)); /* fill with garbage: decoding must set all fields */
 	expected = jp_perf_decode(&layout, record, &back, &decoded_regs);
 	if (!check(!expected, "%s is decoded %s", what, expected ? expected : ""))
 		return;

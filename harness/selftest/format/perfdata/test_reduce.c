@@ -55,7 +55,7 @@ static const struct {
 	const char *what, *before;
 	size_t size;
 	const char *after;
-	const char *name; /* name of the removed variable, or NULL */
+	const char *name; /* name of the variable that is removed, or NULL */
 } dumps[] = {
 	{"a variable", TEXT("\0HOME=/root\0"), "\0HOME=xxxxx\0", "HOME"},
 	{"a variable up to the dump's end", TEXT("\0\0LANG=C.UTF-8 and more"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Unused parts of records must be skipped by their exact sizes. */
+/* Tests that unused parts of records are skipped by their exact sizes. */
 #include <elf.h>
 
 #include "harness/format/perfdata/attrs.h"

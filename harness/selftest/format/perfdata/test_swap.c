@@ -184,7 +184,7 @@ TEST(cut_records)
 
 		for (uint64_t word = 0; pair.size < table[i].whole - 8; word++)
 			put_number(&pair, 0x0102030405060700 + word, 8);
-		put_number(&pair, 0x11121314, 4); /* sample id: pid, tid, cpu */
+		put_number(&pair, 0x11121314, 4); /* sample id */
 		put_number(&pair, 0x21222324, 4);
 		put_number(&pair, 3, 4);
 		put_number(&pair, 0, 4);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests which acts count for a case: those while its capture ran. */
+/* Tests which acts count for a case: those that happened while the capture ran. */
 #include "harness/format/truth/tally.h"
 #include "harness/selftest/support/made_truth.h"
 

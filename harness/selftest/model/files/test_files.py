@@ -138,7 +138,7 @@ class Folders(Finding):
         self.assertIn("more than one file is called jitproof", why)
 
     def test_another_build_id(self) -> None:
-        """The path has a file with another build id."""
+        """The file at the recorded path has another build id."""
         self.add_build_ids()
         self.copy_elf(LIBC, IDS[LIBC])
         given = self.copy_elf(PROGRAM, IDS[LIBC])

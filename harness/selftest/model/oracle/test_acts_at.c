@@ -33,7 +33,7 @@ static struct jp_event draw_act(uint64_t *seed, uint64_t time)
 	act.map.addr = draw_page(seed);
 	act.map.len = PAGE + draw_page(seed);
 	act.map.to = draw_page(seed);
-	act.map.to_len = draw_page(seed); /* may be 0 */
+	act.map.to_len = draw_page(seed); /* length, which may be 0 */
 	return act;
 }
 
@@ -78,7 +78,7 @@ static void test_random_acts(uint64_t seed)
 	struct jp_event acts[SOME];
 	struct jp_acts_at at;
 
-	/* Two acts at each time. */
+	/* Adds two acts at each time. */
 	for (size_t i = 0; i < count; i++)
 		acts[i] = draw_act(&seed, 1 + i / 2);
 	check(!jp_acts_at_index(&at, acts, count), "acts are indexed");
@@ -97,7 +97,7 @@ static void test_random_acts(uint64_t seed)
 	jp_acts_at_free(&at);
 }
 
-/* One act on all memory, then one per page; each page is queried once. */
+/* Adds one act on all memory and one per page, and queries each page once. */
 static void find_each_act(size_t count)
 {
 	struct jp_event *acts = allocate(count, sizeof(*acts));

@@ -36,7 +36,7 @@ struct piece {
 #define REMAP(from, until, at, size, to, to_size)                                                  \
 	ACT(REMAP, from, until, .addr = at, .len = size, .prot = to, .to_len = to_size)
 
-/* Acts that make pieces, and acts that contradict a snapshot. */
+/* Stories of acts: some make pieces, others contradict a snapshot. */
 #define LIST(...)                                                                                  \
 	{                                                                                          \
 		__VA_ARGS__                                                                        \
@@ -247,14 +247,14 @@ static void load_acts(const struct jp_event *acts, size_t count)
 	end_cost();
 }
 
-/* A mark with as many lines as acts while it was read. */
+/* Adds a mark with as many lines as there are acts while it was read. */
 static void load_lines(size_t count)
 {
 	struct jp_event *acts = allocate(count + 1, sizeof(*acts));
 	char *text = allocate(64 * count + 1, 1), *end = text;
 
 	for (size_t i = 0; i < count; i++) {
-		/* Shuffle: acts are not in the order of places. */
+		/* Shuffle: the order of acts is not that of addresses. */
 		const uint64_t at = (7919 * i % count * 2 + 1) * PAGE;
 
 		end += sprintf(end, "%zx-%zx r-xp 0 0:0 0 \n", (2 * i + 1) * PAGE,
@@ -268,7 +268,7 @@ static void load_lines(size_t count)
 	free(acts);
 }
 
-/* Forks after each of @count executable mappings that came and went. */
+/* Adds forks after @count executable mappings that came and went. */
 static void load_forks(size_t count)
 {
 	struct jp_event *acts = allocate(3 * count, sizeof(*acts));

@@ -21,7 +21,7 @@ static struct jp_event acts[] = {
 	MADE_ACT(GONE, A, THREAD, 51, 55),
 	MADE_ACT(FORK, A, THREAD, 60, 61, .task = {.ppid = A, .ptid = A}),
 	MADE_ACT(EXEC, A, A, 70, 75, .task = {.how = JP_HOW_EXEC, .by = A}),
-	/* posix_spawn() forks unseen: its exec is the first act. */
+	/* posix_spawn() hides its fork: the exec is the first act. */
 	MADE_ACT(EXEC, SPAWNED, SPAWNED, 90, 99,
 		 .task = {.how = JP_HOW_EXEC, .by = SPAWNED, .ppid = B, .ptid = B}),
 	MADE_ACT(COMM, SPAWNED, SPAWNED, 100, 101, .comm = {.name = "spawned"}),
@@ -61,9 +61,9 @@ static void test_lives(const struct jp_tasks *tasks)
 
 enum { C = 40, OTHER = 41, THIRD = 42, D = 50, BOTH = 60 };
 
-/* Includes processes without a recorded end, threads that exec, repeated names. */
+/* Adds processes without a recorded end, threads that call exec, and repeated names. */
 static struct jp_event odd[] = {
-	/* C has no act before its exec: it is new. */
+	/* C has no act before its exec, so it is new. */
 	MADE_ACT(EXEC, C, C, 5, 7, .task = {.how = JP_HOW_EXEC, .by = C}),
 	MADE_ACT(FORK, C, OTHER, 10, 11, .task = {.ppid = C, .ptid = C}),
 	MADE_ACT(FORK, C, THIRD, 12, 13, .task = {.ppid = C, .ptid = OTHER}),
@@ -71,21 +71,22 @@ static struct jp_event odd[] = {
 	MADE_ACT(COMM, C, OTHER, 16, 17, .comm = {.name = "name"}),
 	MADE_ACT(COMM, C, OTHER, 18, 19, .comm = {.name = "another"}),
 	MADE_ACT(COMM, D, D, 18, 19, .comm = {.name = "unknown"}),
-	/* An exec by a thread that is not the leader. */
+	/* Adds an exec by a thread that is not the leader. */
 	MADE_ACT(EXEC, C, C, 20, 25, .task = {.how = JP_HOW_EXEC, .by = OTHER}),
-	/* Ends of an unknown thread, and of a thread of another process. */
+	/* Adds exits of an unknown thread, and of a thread of another process. */
 	MADE_ACT(EXIT, C, 77, 30, 30),
 	MADE_ACT(EXIT, D, C, 31, 31),
 	MADE_ACT(GONE, C, 77, 32, 33),
 	MADE_ACT(MAP, C, C, 34, 35),
-	/* A new process with pid C, whose earlier process must have ended. */
+	/* Adds a new process with pid C: its earlier process must have ended. */
 	MADE_ACT(FORK, C, C, 40, 41, .task = {.ppid = D, .ptid = D}),
 	MADE_ACT(FORK, C, OTHER, 42, 43, .task = {.ppid = C, .ptid = C}),
 	MADE_ACT(EXIT, C, OTHER, 44, 44),
 	MADE_ACT(END, C, C, 50, 50),
 	MADE_ACT(GONE, C, C, 52, 53),
 	MADE_ACT(GONE, D, D, 54, 55),
-	/* A process with the id of another's thread: impossible, but a file may contain it. */
+	/* Adds a process with the id of another process's thread, which only a broken file
+	 * contains. */
 	MADE_ACT(FORK, D, BOTH, 56, 57, .task = {.ppid = D, .ptid = D}),
 	MADE_ACT(EXEC, BOTH, BOTH, 58, 59, .task = {.how = JP_HOW_EXEC, .by = BOTH}),
 };

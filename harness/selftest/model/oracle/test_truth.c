@@ -20,7 +20,7 @@ static void write_family(void)
 	if (!pid) {
 		put_at(JP_TRUTH_PROCESS_START, 200, own, JP_HOW_FORK, 0, 0);
 		put_at(JP_TRUTH_ENTER, 250, path, SP, BP, roots);
-		/* No LEAVE: the exec ends the activation. */
+		/* There is no LEAVE: the exec ends the activation. */
 		put_at(JP_TRUTH_PROCESS_START, 400, own, JP_HOW_EXEC, 0, 0);
 		put_at(JP_TRUTH_MARK, 410, 0, 1, 0, 0);
 		_exit(0);
@@ -164,7 +164,8 @@ static void test_refused_truth_files(void)
 	      "a file cut within its header is refused: %s", err.text);
 }
 
-/* Writes two incarnations of one pid: the first is killed inside a path, as its reaper records. */
+/* Writes two incarnations of one pid: the first is killed inside a path, as the process that reaps
+ * it records. */
 static void write_incarnations(void)
 {
 	uint32_t first, second, path;
@@ -363,7 +364,7 @@ static void read_many(size_t count)
 	jp_truth_free(truth);
 }
 
-#ifndef __SANITIZE_ADDRESS__ /* ASan's own memory would count */
+#ifndef __SANITIZE_ADDRESS__ /* no ASan: its own memory would count */
 enum { ITEMS = 2000, FORKS = 400 };
 
 /* whether forked processes inherit mapped files instead of emitted code */

@@ -5,7 +5,8 @@
 #include "harness/model/machine/machine.h"
 #include "harness/selftest/support/made_truth.h"
 
-/* Two functions, two paths, four activations; code moves between the third and the fourth. */
+/* The story: two functions, two paths, four activations; code moves between the third and the
+ * fourth. */
 static void write_story(void)
 {
 	uint32_t outer = add_code(0x1000, "outer, whose name takes three parts of the file", 100);
@@ -40,7 +41,8 @@ static bool frames_equal(const uint64_t *frames, uint32_t count, const char *exp
 	return !strcmp(text, expected);
 }
 
-/* Returns whether depth, complete stack and visible stack, in hex digits, are as given. */
+/* Returns whether depth, all frames and the frames that the method sees, in hex digits, are as
+ * given. */
 static bool is_stack(uint32_t depth, const char *whole, const char *seen)
 {
 	return stack.depth == depth && frames_equal(stack.whole, stack.nr_whole, whole) &&
@@ -199,7 +201,7 @@ static void test_torn_truth(void)
 	struct jp_truth *torn;
 	size_t used, end;
 
-	torn = load_torn_story(0, &used); /* the first part of the layout of all code */
+	torn = load_torn_story(0, &used); /* flip the first part of the layout of all code */
 	check(torn && torn->torn > 1 && torn->gaps > 1 && !torn->nr_codes && !torn->nr_activations,
 	      "records that depend on a torn one are dropped too");
 	jp_truth_free(torn);
@@ -215,7 +217,7 @@ static void test_torn_truth(void)
 	      "a torn last record is skipped without a gap");
 	jp_truth_free(torn);
 	end = JP_TRUTH_PAGE + used * sizeof(struct jp_truth_record);
-	/* Zeros mean that the slot was reserved but never written. */
+	/* Zeros mean that a writer reserved the slot but never wrote it. */
 	check(!truncate(path, end - sizeof(struct jp_truth_record)) && !truncate(path, end) &&
 		      (torn = load_truth("torn")) && torn->torn == 1 && !torn->gaps,
 	      "a slot that was never written is torn; the unused tail may be missing");

@@ -202,7 +202,7 @@ static enum jp_cfi_answer answer_of(const void *program, size_t size, uint8_t ra
 
 TEST(frames)
 {
-	unsigned char program[4 + 300] = {0x0f, 0xac, 0x02, 0x77, 0x00}; /* breg7, then nops */
+	unsigned char program[4 + 300] = {0x0f, 0xac, 0x02, 0x77, 0x00}; /* breg7, then many nops */
 
 	check(answer_of("", 0, IP, true, CODE) == JP_CFI_SIGNAL, "a signal frame is recognized");
 	check(answer_of("", 0, 80, false, CODE) == JP_CFI_NONE,

@@ -124,7 +124,7 @@ TEST(index_with_nul_bytes)
 	jp_elf_store_free(store);
 }
 
-/* Tests which line each mapping is tied to, if any; no line's file exists. */
+/* Tests which line each mapping is tied to, if any; the files of the lines do not exist. */
 TEST(line_of_each_mapping)
 {
 	static const char index[] = ID " 8:1 12 /a\n" ID " 8:1 13 /b (deleted)\n" ID

@@ -8,7 +8,7 @@ enum { PARENT = 10, CHILD = 20, GRANDCHILD = 25, X86_64 = 62 };
 
 static const unsigned char garbage[] = {0xff, 0xff, 0xff, 0x7f, 1, 2, 3, 4};
 
-/* Sorted by pid, addr, time. */
+/* Loads, sorted by pid, addr, time. */
 static struct jp_code_load list[] = {
 	{.pid = PARENT, .addr = 0x1000, .size = 0x100, .time = 10, .name = "wide"},
 	{.pid = PARENT, .addr = 0x1000, .size = 0x10, .time = 50, .name = "short"},

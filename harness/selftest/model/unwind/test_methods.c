@@ -201,7 +201,7 @@ TEST(tables)
 	jp_unwinder_jit(unwinder, NULL);
 	check(!jp_jit_cfi_bad(jit), "no tables are bad");
 	jp_jit_cfi_free(jit);
-	tables[4] = 1; /* the first record is no longer a CIE */
+	tables[4] = 1; /* the first record is now no CIE */
 	jit = jp_jit_cfi_new(&loads, EM_X86_64);
 	check(!jp_jit_cfi_has_tables(jit, &each[0]) && jp_jit_cfi_bad(jit) == 1,
 	      "bad tables are counted and not used");

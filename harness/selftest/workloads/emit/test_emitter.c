@@ -72,7 +72,7 @@ run_shapes(const enum jp_shape *shapes, uint32_t depth, unsigned shift)
 	free(list);
 }
 
-/* The usual shapes first. */
+/* Start with the usual shapes. */
 static const enum jp_shape framed[] = {
 	JP_SHAPE_FP,      JP_SHAPE_NO_FP, JP_SHAPE_LONG,   JP_SHAPE_LARGE,
 	JP_SHAPE_REALIGN, JP_SHAPE_HUGE,  JP_SHAPE_HOLLOW, JP_SHAPE_OTHER_BP,
@@ -94,7 +94,7 @@ enum {
 	JOBS = ONES + TWOS + THREES + FRAMED + 1,
 };
 
-/* Neither inlined nor specialized for its callers. */
+/* noipa: neither inlined nor specialized for its callers */
 #if __has_attribute(noipa)
 #define APART __attribute__((noipa))
 #else
@@ -140,7 +140,7 @@ static void APART run_all(struct notes *notes)
 	notes->nr_native = backtrace(trace, 64);
 	for (int i = 0; i < notes->nr_native; i++)
 		notes->native[i] = (uintptr_t)trace[i];
-	raise(SIGSTOP); /* stepping starts here */
+	raise(SIGSTOP); /* the tracer steps from here on */
 	/* One call site, so that all paths have the same native callers. */
 	for (unsigned job = 0; job < JOBS; job++) {
 		enum jp_shape shapes[DEEP];

@@ -26,7 +26,7 @@ static int publish(unsigned index)
 	struct jp_published published = {
 		.name = name,
 		.addr = 0x100000 + 64 * index,
-		.size = 33 + index % 8, /* mostly not a multiple of 8 */
+		.size = 33 + index % 8, /* mostly no multiple of 8 */
 		.code = code,
 		.index = index,
 		.unwinding = "eh_frame and header",
