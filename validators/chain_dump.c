@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Chain and dump: the kernel follows frame pointers (perf_callchain_user() and
- * perf_callchain_user32() in arch/x86/events/core.c). A sample also contains the registers and a
- * dump of the stack that the kernel walked, so a walk through the dump must give the same
- * callchain, as far as the dump reaches. No truth is needed, so samples of all processes are
- * judged.
- *
- * The parent of a vfork() child continues when the child execs or exits (mm_release()). It may then
- * write to the shared stack between the callchain and the dump of the child's last sample before
- * its COMM or EXIT record.
+ * Chain and dump: a walk by frame pointers through the stack dump of a sample must give the
+ * callchain that the kernel stored (perf_callchain_user() in arch/x86/events/core.c), as far as the
+ * dump reaches. Judges samples of all processes, as this needs no truth. Exception: the parent of a
+ * vfork() child continues when the child execs or exits (mm_release()), and may then write to the
+ * shared stack between callchain and dump of the child's last sample.
  */
 #include <elf.h>
 #include <errno.h>

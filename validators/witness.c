@@ -1,31 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Witness: compares the capture's samples with those of a second clock on the same threads
- * (harness/capture/witness.h). An interruption of a thread, a CPU or the machine hides samples of
- * both clocks, so no model of the host is needed.
+ * (harness/capture/witness.h). Both clocks are hrtimers that keep their phase and expire in the
+ * order of their times. The witness's period is more than half of the capture's. So four
+ * consecutive samples of the witness on one CPU enclose a sample of the capture; else samples are
+ * missing (a hole). Two samples of the capture on a thread are a period apart or more.
  *
- * Both clocks are hrtimers of the thread's context on its CPU. They expire in the order of their
- * times (__hrtimer_run_queues()) and keep their phase even if a handler runs late
- * (hrtimer_forward_now() in perf_swevent_hrtimer()). From the first to the last of three
- * consecutive samples of a clock the context runs for more than one period of that clock. The
- * witness's period is more than half of the capture's (jp_witness_period()). So four consecutive
- * samples of the witness on one CPU enclose a sample of the capture; else samples are missing (a
- * hole). Two samples of the capture on one thread are at least a period apart, unless an
- * interruption shifted the phase.
- *
- * A switch between threads with equal events swaps their contexts and so the phases of the timers
- * (perf_event_context_sched_out()). So holes are found on CPUs, and sums over a thread have a
- * tolerance for its interruptions.
- *
- * Some kernels take no sample when a timer expires within certain code, such as a hidden BPF
- * program. That concerns both clocks: the witness then has two samples that are two periods apart,
- * while the capture was not interrupted. The capture may lack its share of such samples.
- *
- * The kernel throttles an event by its number of samples in a tick, so it throttles the witness
- * before a slower event of the same threads. Samples of the capture from such a time are left out.
- *
- * A stream of observations has no CPU and may omit samples of native code and of the kernel. Only
- * its samples in activations are compared.
+ * Three effects are no fault. A switch between threads with equal events swaps the phases of their
+ * timers (perf_event_context_sched_out()), so holes are found on CPUs, and sums over a thread have
+ * a tolerance. Some kernels take no sample within certain code, such as a hidden BPF program: the
+ * capture may lack its share of such samples. The kernel throttles the faster witness first: such
+ * times are left out.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -2,12 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Measures each installed profiler on every scene and writes results/PROFILERS.md.
 
-A call that was interrupted, or that ran out of --minutes, continues in the next call. Once all
-cells are measured, another call measures them again with another seed, and the page shows where
-the rounds differ. Rounds belong to one build of the program, one version of the adapter and one
-list of options; unknown options are passed to `jitproof score` (--samples=60). Answers are stored
-in O/scoreboard. Without --profiler: all adapters of the tree and our own capture. The page lists
-missing profilers with the command that installs them.
+An interrupted call continues in the next call. Once all cells are measured, another call measures
+them again with another seed (a round), and the page shows where rounds differ. A round belongs to
+one build, one version of the adapter and one list of options; unknown options are passed to
+`jitproof score`. O/scoreboard stores the answers.
 
 Exit status: 0 a round is finished, 3 it is not, 4 no profiler is installed.
 """

@@ -14,8 +14,7 @@ struct jp_box {
  * A set of boxes with numbered owners, such as processes' mappings, for finding the boxes of one
  * owner that overlap a given box in address and time. All zero is an empty set. Add all boxes
  * before the first search. Building the tree of n boxes costs n log n. A search costs log n plus
- * its results, if few boxes of an owner overlap. The tree's depth is at most log n, in whichever
- * order the boxes were added.
+ * its results, if few boxes of an owner overlap.
  *
  * 	for (size_t at = 0; jp_boxes_find_next(&boxes, pid, &box, &at, &item);)
  * 		... array[item] ...

@@ -19,13 +19,11 @@ struct jp_excuse {
 	const char *metrics; /* patterns of metrics, separated by blanks */
 	/* Causes, by validators' words or by ids, separated by blanks; "*": any. */
 	const char *causes;
-	/* The bound. A metric: allows as many exceptions as this metric counts. "A/B": allows this
-	 * share of all that the exception's metric judged. "predicted": allows them if the method
-	 * walked each sample as the truth predicts. "killed", "inherited", "forked",
-	 * "replaced", "shared": allows those in processes that a signal ended, in code that a
-	 * process inherited, in images that were not launched, in code of a pid before its last
-	 * image, or in code that was loaded into an address space of two processes. NULL: any
-	 * number. */
+	/* The bound: a metric, whose count is the limit; "A/B", a share of all that the exception's
+	 * metric judged; "predicted": the method must walk each sample as the truth predicts.
+	 * "killed", "inherited", "forked", "replaced", "shared" allow exceptions in processes that
+	 * a signal ended, in inherited code, in images that were not launched, in code of a pid
+	 * before its last image, in code in an address space of two processes. NULL: no bound. */
 	const char *most;
 	const char *reason;
 };

@@ -7,12 +7,10 @@
 /*
  * The witness: a second sampling clock on the threads of a workload, opened by the runner and not
  * by the capture under test. Whatever stops a thread (the host, a quota, the scheduler) affects
- * both clocks alike. So judging compares two measurements of the same time, and needs no model of
- * the host.
+ * both clocks alike, so judging needs no model of the host.
  *
- * Before it runs any emitted code, the workload writes its pid to the descriptor
- * jp_witness_child_fd() and waits for a byte. The witness opens its events, which all later threads
- * and children inherit, and then sends the byte.
+ * Before the workload runs emitted code, it writes its pid to jp_witness_child_fd() and waits until
+ * the witness has opened its events, which all later threads and children inherit.
  */
 struct jp_witness;
 

@@ -11,21 +11,10 @@
 #include "harness/format/truth/tally.h"
 
 /*
- * A case is a workload and a capture of it, with expectations about the results. Cases are defined
- * in results/expected/STUDY, files that are embedded in the binary; --expected DIR reads other
- * files instead. The format (docs/expected-format.md):
- *
- *	case NAME SET : WORKLOAD [ARG...] : CAPTURE [ARG...] [: KEY=VALUE...]
- *		METRIC RANGE [, METRIC RANGE...]  # reason
- *		METRIC allow CAUSE RANGE|<=METRIC  # reason
- *		METRIC.METHOD allow CAUSE predicted  # reason
- *		when TOOL VERSIONS: METRIC ...  # reason
- *		xfail  # reason
- *	table TITLE [metric=METRIC...] | COLUMN | COLUMN...
- *	row LABEL | CASE[: RULE] | CASE[: RULE]...
- *
- * NAME does not contain the study. Indented lines belong to the case above them. Lines `defaults`,
- * `expect` and `axis` only avoid repetition: in a struct jp_case they are expanded.
+ * A case is a workload and a capture of it, with expectations about the results. The files
+ * results/expected/STUDY define cases (docs/expected-format.md) and are embedded in the binary;
+ * --expected DIR reads other files instead. Their lines `defaults`, `expect` and `axis` only avoid
+ * repetition: in a struct jp_case they are expanded.
  */
 struct jp_expectation {
 	char metric[48];

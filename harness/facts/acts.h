@@ -4,9 +4,9 @@
 #include "harness/facts/watch.h"
 
 /*
- * Runs the probe of a fact that the text @acts describes: a list, separated by ';', of system calls
- * on the test region (test_region.h), and of commands that add records of @watch to the answer. A
- * RANGE is "PAGE+PAGES", a PROT one of rwx, rw, rx, r, x, none.
+ * Runs the probe that @acts describes: system calls on the test region (test_region.h) and commands
+ * that add records of @watch to the answer, separated by ';'. A RANGE is "PAGE+PAGES", a PROT one
+ * of rwx, rw, rx, r, x, none.
  *
  * 	map RANGE PROT     locked RANGE PROT     grows-down RANGE PROT
  * 	protect RANGE PROT     unmap RANGE     write RANGE     (to each page)

@@ -7,14 +7,12 @@
 #include "harness/base/registry.h"
 
 /*
- * A fact is an observed behaviour of the running kernel. Facts are recorded and compared between
- * kernels, without a judgement. Each fact has a probe, a function that performs some actions and
- * reads the resulting perf records. It runs in a child process on one CPU, so a crash or a hang
- * loses only that fact.
+ * A fact is an observed behaviour of the running kernel, recorded without a judgement. Its probe
+ * performs some actions and reads the resulting perf records, in a child process on one CPU, so
+ * that a crash or a hang loses only that fact.
  *
- * The value of a fact must be the same in each run on the same kernel. So it states addresses in
- * pages relative to a base, processes as letters, no times, and nothing that depends on free
- * memory.
+ * Each run on the same kernel must give the same value: addresses in pages relative to a base,
+ * processes as letters, no times, nothing that depends on free memory.
  */
 enum { JP_ANSWER_ITEMS = 64, JP_ANSWER_TEXT = 160, JP_ANSWER_MISSING = 1024 };
 

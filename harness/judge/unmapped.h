@@ -5,18 +5,14 @@
 #include "harness/model/evidence/control.h"
 
 /*
- * Describes why a capture, which had recorded the mappings @known, knows no mapping of @ip of @pid
- * at @time. The cause is one of:
- * - "closed": mprotect() took the permission to execute before @time, so there is none to know;
- * - the name of the control that left out the mapping, in @pid or in a process that forked it;
- * - "mremap": the memory was moved to @ip, for which the kernel writes no record, and no later
- * snapshot shows it;
- * - "shared-mm": another process in the same address space mapped it, and the record names that
- * process;
- * - "window": it was mapped while a profiler attached, which had read the maps before;
+ * Describes why a capture, which had recorded the mappings @known, has no mapping of @ip of @pid at
+ * @time. The cause is the name of the control that left out the mapping, or one of
+ * - "closed": mprotect() had taken the permission to execute;
+ * - "mremap": the memory was moved to @ip, and no later snapshot shows it;
+ * - "shared-mm": a process in the same address space mapped it, and the record names that process;
+ * - "window": it was mapped after a profiler read the maps and before its events were on;
  * - "not-watched": the process is older than the capture, which did not attach to it;
- * - "no-record": any other reason, also if the capture had a record or a snapshot entry of the
- * mapping and lost it by a fault.
+ * - "no-record": another reason, such as a fault that lost the record or the snapshot's entry.
  */
 struct jp_unmapped {
 	const char *cause;

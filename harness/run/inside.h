@@ -4,11 +4,9 @@
 #include "harness/base/error.h"
 
 /*
- * Runs @act(@context) in a child process, like a profiler in a container: as the first process of
- * @depth nested pid and mount namespaces, with its own /proc. A user other than root also gets user
- * namespaces and is root inside. Changes that @act makes to memory are lost unless the memory is
- * shared. If a watched signal arrives (harness/base/interrupt.h), forwards it and still waits until
- * @act ends.
+ * Runs @act(@context) in a child, like a profiler in a container: as the first process of @depth
+ * nested pid and mount namespaces, with its own /proc. A user other than root also gets user
+ * namespaces and is root inside. Forwards watched signals (harness/base/interrupt.h) to the child.
  *
  * Returns @act's result, 0 to 99; -EOPNOTSUPP and the missing feature if such namespaces cannot be
  * made; -ECHILD if the child was killed.

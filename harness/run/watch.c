@@ -98,12 +98,10 @@ static uint64_t count_lacking_without_witness(const struct jp_watched *watch, ui
 
 /*
  * Returns how many samples the capture still needs until it surely has the case's number of samples
- * in emitted code. @taken: number of its samples since @since. Two estimates of its samples in
- * emitted code follow from the witness's samples: one from the ratio of both sampling periods, one
- * from the share of the witness's samples that are in emitted code. The lower estimate counts. An
- * external profiler may also sample threads that wait, which the witness does not: a third estimate
- * assumes that it does, and takes the share of the time of all threads that was spent in emitted
- * code.
+ * in emitted code. @taken: number of its samples since @since. The witness's samples give two
+ * estimates of those in emitted code: by the ratio of the sampling periods, and by the share of the
+ * witness's samples in emitted code. A third estimate holds for external profilers that also sample
+ * waiting threads: by the share of all threads' time in emitted code. The lowest counts.
  */
 static uint64_t count_lacking(const struct jp_watched *watch, struct jp_session *session,
 			      uint64_t since, uint64_t taken)

@@ -63,12 +63,11 @@ int jp_program_move(struct jp_program *program);
 void jp_program_end(struct jp_program *program);
 
 /*
- * Runs programs of @plan until the handshake ends, with the steps
+ * Runs programs of @plan until the handshake ends. Returns the exit status. Steps:
  *	map	makes a program and a thread that runs it
  *	unmap	stops the threads of the oldest program and unmaps it
  *	remap	stops its threads, moves it and starts as many threads again
  *	thread	starts one more thread in the oldest program
  *	exec	the process starts again with new code; ARG is an additional option
- * Returns the exit status.
  */
 int jp_plan_run(const char *workload, const struct jp_plan *plan);

@@ -3,12 +3,10 @@
  * LD_PRELOAD library for QEMU: replaces the time of day by a count of its calls, so that runs of a
  * guest are reproducible.
  *
- * TCG uses the time of day to decide whether to shrink a processor's table of cached address
- * translations (QEMU 10.0, accel/tcg/cputlb.c: tlb_mmu_resize_locked()); almost all of its calls
- * come from there. A guest with two processors can observe which translations are cached: fork()
- * write-protects page after page, and flushes the other processor's translations only at the end.
- * Until then a thread on the other processor can write to a page whose translation is cached, and
- * takes a fault on any other page.
+ * TCG shrinks a processor's table of cached address translations by the time of day (QEMU 10.0,
+ * accel/tcg/cputlb.c: tlb_mmu_resize_locked()). A guest with two processors observes which
+ * translations are cached: until fork() flushes those of the other processor, a thread there writes
+ * to cached pages without a fault.
  */
 #include <sys/time.h>
 

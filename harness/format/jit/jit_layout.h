@@ -27,15 +27,11 @@ struct jp_jit_function {
 /*
  * Assigns a file and an offset to each function. Returns the number of files, or -ENOMEM.
  *
- * Within a file, the difference between address and offset is the same for all functions: libdw, as
- * perf uses it, treats a file as a module with one mapping, and finds nothing where two modules
- * overlap. So code that replaced other code at the same address is in another file: each generation
- * of code has its own file, and so has each region of the address space. If that needs too many
- * files, the remaining functions are packed into one file, in which their names are still found.
- *
- * libunwind, as perf up to 6.12 uses it, reads tables through the mapping records: a function whose
- * process has tables after its code gets its own file, whose mapping covers them. libdw's module
- * then starts at offset 0 of the file, so only the ELF header precedes the code: the bytes in the
- * process before the code are the tables of the previous function.
+ * All functions of a file have the same distance from address to offset, because libdw takes a file
+ * for a module with one mapping, and finds nothing where modules overlap. So each generation of
+ * code at an address, and each region of the address space, has its own file. If there are too many
+ * files, the rest is packed into one file, in which only names are found. libunwind (perf up to
+ * 6.12) reads tables through mapping records, so a function whose process has tables after its code
+ * gets its own file, whose mapping covers them.
  */
 int jp_jit_layout(struct jp_jit_function *functions, size_t count);

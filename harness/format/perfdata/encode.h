@@ -6,15 +6,11 @@
 #include "harness/format/perfdata/decode.h"
 
 /*
- * Encodes @event as a record of the kernel, such that jp_perf_decode() returns @event again.
- * Encodes SAMPLE, MAP (as MMAP if event->record_type is MMAP, else as MMAP2), COMM, FORK, EXIT,
- * LOST, LOST_SAMPLES, THROTTLE and DEFERRED. The sample id of a FORK names the parent, that of
- * other records pid and tid; STREAM_ID is the id. Copies event->misc, and adds the bits that follow
- * from the event's fields (MMAP_DATA, MMAP_BUILD_ID, COMM_EXEC). Truncates names at PATH_MAX, as
- * the kernel does.
- *
- * Returns the record's size, a multiple of 8, or 0 if it exceeds @capacity bytes or has parts that
- * no event holds (PERF_SAMPLE_READ, ADDR, RAW, BRANCH_STACK).
+ * Encodes @event as a record of the kernel, such that jp_perf_decode() returns @event again; a MAP
+ * as MMAP if event->record_type is MMAP, else as MMAP2. Adds the bits of misc that follow from the
+ * event's fields (MMAP_DATA, MMAP_BUILD_ID, COMM_EXEC). Truncates names at PATH_MAX, as the kernel
+ * does. Returns the record's size, a multiple of 8, or 0 if it exceeds @capacity bytes, or if
+ * records of this type or with such parts (PERF_SAMPLE_READ, ADDR, RAW, BRANCH_STACK) have no code.
  */
 size_t jp_perf_encode(const struct jp_perf_layout *layout, const struct jp_event *event,
 		      void *record, size_t capacity);

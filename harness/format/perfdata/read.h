@@ -8,14 +8,11 @@
 struct jp_perf_reader;
 
 /*
- * Reads a perf.data file, folder or pipe stream ("-" is standard input) of any perf version: MMAP
- * and MMAP2 (also with build ids), attrs with different sample types, PERF_SAMPLE_IDENTIFIER,
- * compressed data (if built with libzstd), pipe headers. Calls @visit with each event, ordered by
- * time by perf's rule for rounds. Sets the user part of deferred callchains, except in a stream,
- * which cannot be read ahead. Memory is bounded by one round of the file and its deferred
- * callchains. Skips and counts records of unknown types. Returns 0, another value of @visit, or
- * -errno and a message with file, offset and what was expected. For a file that is cut short or
- * unfinished, visits everything before the end, sets summary->cut_short and returns -ENODATA.
+ * Reads a perf.data file, folder or pipe stream ("-" is standard input) of any perf version. Calls
+ * @visit with each event, ordered by time by perf's rule for rounds. Sets the user part of deferred
+ * callchains, except in a stream, which cannot be read ahead. Skips and counts records of unknown
+ * types. Returns 0, another value of @visit, or -errno and a message. For a file that is cut short
+ * or unfinished, visits all events before the end, sets summary->cut_short and returns -ENODATA.
  */
 int jp_perfdata_read(const char *path, jp_event_visit visit, void *context,
 		     struct jp_perfdata_summary *summary, struct jp_error *err);

@@ -166,12 +166,10 @@ enum jp_method {
 
 /*
  * The frame of a function when its instruction at @offset is about to execute. S is the stack
- * pointer at the function's first instruction (on x86-64 it points to the return address). C is the
- * canonical frame address: S plus the bytes that a call pushes.
- * sp = ((S - pre) & -(1 << align)) - post
- * bp: JP_BP_CALLER: the frame pointer register still has the caller's value. JP_BP_OWN: it is C -
- * 16 (on riscv64 C); the caller's value is stored at C - 16, and the return address above that.
- * JP_BP_OTHER: it is used as a general register, and the caller's value is stored at C - 16.
+ * pointer at the function's first instruction; C, the canonical frame address, is S plus the bytes
+ * that a call pushes. sp = ((S - pre) & -(1 << align)) - post. @bp, the frame pointer register:
+ * JP_BP_CALLER: the caller's value. JP_BP_OWN: C - 16 (on riscv64 C). JP_BP_OTHER: a general
+ * register. With the latter two, C - 16 has the caller's value, below the return address.
  */
 struct jp_truth_insn {
 	uint16_t offset;

@@ -10,13 +10,9 @@
  * remembers failures, too.
  *
  * @dir is a run directory's elf/ with files named BUILDID and `index`, whose lines "BUILDID MAJ:MIN
- * INO #DIGEST PATH" lead from a mapping's recorded path and inode to a build id. The vDSO's line is
- * "BUILDID 0:0 0 #DIGEST [vdso]", or [vdso32] of 32-bit processes; a newline in PATH is written
- * \012; older captures have no digest. A mapping record with a build id needs no index. Device
- * numbers are not compared: on overlayfs and btrfs the kernel records others than stat() returns.
- *
- * @finder (may be NULL) finds files that are missing there, by the build id of the record or of the
- * capture's header.
+ * INO #DIGEST PATH" lead from a mapping's path and inode to a build id. Device numbers are not
+ * compared: on overlayfs and btrfs the kernel records others than stat() returns. @finder (may be
+ * NULL) finds files that are missing there.
  */
 struct jp_elf_store;
 struct jp_elf_store *jp_elf_store_new(const char *dir, struct jp_file_finder *finder);

@@ -6,13 +6,10 @@
 #include "harness/model/space/replay.h"
 
 /*
- * Unwinds the stack of a sample as profilers do. Each method (harness/model/unwind/methods.h) is a
- * strategy behind one interface:
- *
+ * Unwinds the stack of a sample by a method (harness/model/unwind/methods.h), as profilers do:
  * - chain: the callchain that the kernel recorded with the sample.
- * - dump: registers and stack dump, with the capture's mappings. Uses call frame information for
- * ELF files; for code without a file the unwind information of the JIT, or else the frame-pointer
- * rule. Stops at unmapped addresses.
+ * - dump: registers and stack dump, by the call frame information of ELF files; for code without a
+ *   file by that of the JIT, or else by frame pointers. Stops at unmapped addresses.
  * - dump_fp: the kernel's frame-pointer rule over registers and stack dump; ignores mappings.
  * - dump_cfi: call frame information only; stops in code without it.
  */

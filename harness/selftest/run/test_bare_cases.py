@@ -1,12 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests that case lines without allowed exceptions pass where nothing is wrong: code in ELF files
-needs no publisher, a capture of user space alone lacks no sample of system calls, the truth knows
-the process in which a workload measures the vDSO, a child may go on with its parent's dump, one of
-another clock is not injected, an attach without a snapshot injects no older jitdump, later images
-of a pid replace its files or inherit a marker that was unmapped, an attach does not watch a process
-that was forked before its events were enabled, what a gate reads hides no newer code, children
-publish in the case's folder even if the first process publishes nothing, walks take a memfd whose
-file was not kept for a JIT's, and a process runs code after the step unmap."""
+"""Tests that case lines without allowed exceptions pass where nothing is wrong."""
 
 from ci.base import process
 from harness.selftest.support.scratch import Folder, JITPROOF
@@ -35,7 +28,6 @@ case shared.keep check : : : publish=jitdump inject=keep
 case shared.map check
 case image.exec check : fork_exec --how=exec --tasks=2
 case image.stripped check : pid_reuse : : publish=jitdump inject=strip
-case reuse.unmapped check : pid_reuse --publish-children=none : : publish=jitdump:marker-unmapped
 case image.inside check : namespaces --depth=2 : : publish=both inject=cut
 case image.attach check : anon_exec : attach --freq=1999 : at=before-threads:exec publish=none
 case folder check : anon_exec : launch-by perf --threads --freq=1999 : publish=jitdump inject=cut
@@ -54,7 +46,7 @@ class Bare(Folder):
             self.skipTest("no events here")
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertRegex(done.stdout,
-                         "PASS:(23|22|21|20) FAIL:0 SKIP:[1-4] ERROR:0")
+                         "PASS:(22|21|20|19) FAIL:0 SKIP:[1-4] ERROR:0")
         self.assertRegex(done.stdout,
                          "folder # SKIP (inject=cut merges one file|profiler perf)")
 

@@ -1,17 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Makes odd.data, the records that a plain recording does not hold; deferred.data, with deferred
-callchains; swapped.data, of a machine of the other byte order, from the fixture anon; every.dump, a
-jitdump with a record of every type; names.map, a perf map with lines of every kind;
-emitted.eh_frame and expressions.eh_frame, unwinding tables behind the header that fuzz_eh_frame.c
-reads.
+"""Makes the seeds of the fuzz targets that no program records.
 
-It does not make the other files: perf 6.1 recorded compressed.data, pipe.data and two_events.data
-(record -z, -o -, and two -e), which were cut to a few records; jit.dump has the first functions and
-two moves of the workload anon_exec; perf.map was written by hand; program.elf is a small C program,
-stripped; symbols.elf a shared library with .symtab, .dynsym and .plt; expressions.S states how its
-two files are made. A folder with a target's name holds inputs that once killed or stopped that
-parser.
+Not made here: compressed.data, pipe.data and two_events.data (perf 6.1 record -z, -o -, two -e, cut
+to a few records); jit.dump (the workload anon_exec); perf.map; program.elf and symbols.elf (small C
+programs); the files of expressions.S. A folder TARGET has inputs that once crashed that target.
 """
 
 import os
