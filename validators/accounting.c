@@ -66,7 +66,7 @@ static void count_samples_while_switching(struct accounting *state, const struct
 }
 
 /* Returns how many samples the CPUs can take while events are being enabled or disabled. */
-static uint64_t max_switching_samples(const struct accounting *state)
+static uint64_t compute_most_switching_samples(const struct accounting *state)
 {
 	uint64_t all = 0;
 
@@ -226,7 +226,7 @@ static int add_share(struct accounting *state, enum jp_sample_class class, uint6
 	if (!n || metric.lo <= most ||
 	    (class == JP_SAMPLE_EDGE &&
 	     (double)metric.k <= most * (double)n + 4.5 * sqrt(most * (double)n + 1)) ||
-	    (class == JP_SAMPLE_OUTSIDE && metric.k <= max_switching_samples(state)) ||
+	    (class == JP_SAMPLE_OUTSIDE && metric.k <= compute_most_switching_samples(state)) ||
 	    !is_beyond_witness(state, class, n))
 		return 0;
 	exception = jp_findings_count(findings, "samples", JP_METHODS, text);
@@ -271,7 +271,7 @@ static int add_shares(struct accounting *state)
 }
 
 /* Compares the samples before and after inject, which must not change any. */
-static int compare_injected(struct accounting *state)
+static int compare_injected_samples(struct accounting *state)
 {
 	int failed = 0;
 
@@ -307,7 +307,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 		return failed;
 	return add_samples(state, INJECTED, "injected samples", view->held_injected)
 		       ?: add_records(state, INJECTED, "injected records", view->held_injected)
-		       ?: compare_injected(state);
+		       ?: compare_injected_samples(state);
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)

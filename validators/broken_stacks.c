@@ -162,8 +162,8 @@ static int report(struct stacks *stacks, const struct jp_event *event,
 }
 
 /* Reports wrong or extra frames of a stack with the verdict JP_UNMAPPED: both are faults. */
-static int report_hidden(struct stacks *stacks, const struct jp_event *event,
-			 const struct seen_stack *seen)
+static int report_hidden_faults(struct stacks *stacks, const struct jp_event *event,
+				const struct seen_stack *seen)
 {
 	struct jp_method_count *count = &stacks->counts.methods[seen->method];
 	struct seen_stack hidden = *seen;
@@ -227,7 +227,7 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 						     seen.unwound.frames, seen.unwound.count,
 						     &stacks->truth})
 		       ?: report(stacks, event, &seen)
-		       ?: report_hidden(stacks, event, &seen);
+		       ?: report_hidden_faults(stacks, event, &seen);
 }
 
 /* Reports a sample that, according to the truth, cannot exist. */

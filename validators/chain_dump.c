@@ -80,7 +80,7 @@ static int report(struct chain_dump *state, uint32_t pid, uint32_t tid, struct d
 }
 
 /* Reports the stored sample of @pid: the process neither exec'd nor exited after it. */
-static int report_last(struct chain_dump *state, uint32_t pid, struct newborn *newborn)
+static int report_last_sample(struct chain_dump *state, uint32_t pid, struct newborn *newborn)
 {
 	const struct differing last = newborn->last;
 
@@ -110,7 +110,7 @@ static int handle_sample(struct chain_dump *state, const struct jp_event *event)
 	struct differing one = {.time = event->time};
 	uint64_t sp;
 
-	if (newborn && report_last(state, event->pid, newborn))
+	if (newborn && report_last_sample(state, event->pid, newborn))
 		return -ENOMEM;
 	if (!is_judged(state->view, event, &one.ip, &sp))
 		return 0;
@@ -136,7 +136,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	if (event->pid != event->tid || (event->type != JP_EVENT_FORK && !left))
 		return 0;
 	newborn = jp_map_at(&state->newborn, event->pid, sizeof(*newborn));
-	if (!newborn || (!left && report_last(state, event->pid, newborn)))
+	if (!newborn || (!left && report_last_sample(state, event->pid, newborn)))
 		return -ENOMEM;
 	state->leaving += left && newborn->last.at;
 	*newborn = (struct newborn){.alive = event->type == JP_EVENT_FORK && !event->task.there};
@@ -151,7 +151,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 	int failed = 0;
 
 	for (size_t at = 0; !failed && (newborn = jp_map_next(&state->newborn, &at, &pid));)
-		failed = report_last(state, (uint32_t)pid, newborn);
+		failed = report_last_sample(state, (uint32_t)pid, newborn);
 	jp_findings_add_rate(&view->findings, "chain.dump", state->bad, state->samples);
 	jp_findings_add_count(&view->findings, "chain.leaving", state->leaving);
 	return failed;

@@ -118,8 +118,8 @@ static bool has_owner(const struct jp_incarnations *incarnations, const struct j
 
 /* Counts a load that belongs to no incarnation. perf inject adds a load to the process that the
  * load record names, even if another process's dump contains the record. */
-static void add_stray(struct jp_incarnations *incarnations, const struct jp_code_loads *loads,
-		      const struct jp_code_load *load)
+static void count_stray_load(struct jp_incarnations *incarnations,
+			     const struct jp_code_loads *loads, const struct jp_code_load *load)
 {
 	bool misplaced = !has_owner(incarnations, loads, load) ||
 			 jp_incarnations_has_other(incarnations, load->pid, load->name);
@@ -200,7 +200,7 @@ int jp_incarnations_collect(const struct jp_view *view, const struct jp_code_loa
 	for (size_t i = 0; i < loads->count; i++) {
 		incarnation = find_incarnation(incarnations, &loads->loads[i]);
 		if (!incarnation || !has_owner(incarnations, loads, &loads->loads[i])) {
-			add_stray(incarnations, loads, &loads->loads[i]);
+			count_stray_load(incarnations, loads, &loads->loads[i]);
 			continue;
 		}
 		/* If code was published repeatedly, use the last time before its judged time. */

@@ -15,7 +15,7 @@ struct later_acts {
 	uint32_t renewed; /* the next act that starts or ends the process, or its next exec */
 };
 
-static int mark_touched(struct later_acts *next, uint64_t start, uint64_t len, uint32_t act)
+static int mark_touched_memory(struct later_acts *next, uint64_t start, uint64_t len, uint32_t act)
 {
 	if (!next->ranges && !(next->ranges = jp_ranges_new()))
 		return -ENOMEM;
@@ -37,8 +37,8 @@ static uint32_t find_next_touch(const struct later_acts *next, uint64_t start, u
 	return first;
 }
 
-static int add_plain(struct jp_plains *plains, const struct jp_truth *truth,
-		     const struct jp_event *act, const struct later_acts *next)
+static int add_plain_memory(struct jp_plains *plains, const struct jp_truth *truth,
+			    const struct jp_event *act, const struct later_acts *next)
 {
 	const uint64_t end = act->map.addr + act->map.len;
 	const uint32_t touch = find_next_touch(next, act->map.addr, end);
@@ -58,7 +58,7 @@ static int visit_act(struct jp_plains *plains, const struct jp_truth *truth, siz
 	int failed = 0;
 
 	if (act->type == JP_EVENT_MAP && !(act->map.prot & JP_PROT_EXEC))
-		failed = add_plain(plains, truth, act, next);
+		failed = add_plain_memory(plains, truth, act, next);
 	if (failed || act->type == JP_EVENT_END || jp_event_starts_process(act)) {
 		jp_ranges_free(next->ranges);
 		*next = (struct later_acts){.renewed = number};
@@ -66,18 +66,18 @@ static int visit_act(struct jp_plains *plains, const struct jp_truth *truth, siz
 	}
 	switch (act->type) {
 	case JP_EVENT_REMAP:
-		failed = mark_touched(next, act->map.to, act->map.to_len, number);
+		failed = mark_touched_memory(next, act->map.to, act->map.to_len, number);
 		/* fall through */
 	case JP_EVENT_MAP:
 	case JP_EVENT_PROTECT:
 	case JP_EVENT_UNMAP:
-		return failed ?: mark_touched(next, act->map.addr, act->map.len, number);
+		return failed ?: mark_touched_memory(next, act->map.addr, act->map.len, number);
 	default:
 		return 0;
 	}
 }
 
-static int index_all(struct jp_plains *plains)
+static int index_plains(struct jp_plains *plains)
 {
 	int failed = 0;
 
@@ -114,7 +114,7 @@ int jp_plains_collect(const struct jp_truth *truth, struct jp_plains *plains)
 	for (size_t at = 0; (next = jp_map_next(&processes, &at, NULL));)
 		jp_ranges_free(next->ranges);
 	jp_map_free(&processes);
-	return failed ?: index_all(plains);
+	return failed ?: index_plains(plains);
 }
 
 void jp_plains_free(struct jp_plains *plains)

@@ -26,8 +26,8 @@ static const struct jp_span *find_span(const struct jp_coverage *coverage, uint3
 }
 
 /* Reports a sample for which the truth has no mapping or no code. */
-static int report_stray(struct jp_coverage *coverage, const struct jp_event *event, uint64_t ip,
-			const char *cause, const char *what)
+static int report_stray_sample(struct jp_coverage *coverage, const struct jp_event *event,
+			       uint64_t ip, const char *cause, const char *what)
 {
 	coverage->stray++;
 	return jp_findings_count_failure(&coverage->by_samples, "coverage.stray", cause,
@@ -103,8 +103,8 @@ int jp_coverage_sample(struct jp_coverage *coverage, const struct jp_event *even
 		ip = event->sample.ip;
 		if (!event->sample.user || !find_span(coverage, event->pid, ip, time, NULL))
 			return 0;
-		return report_stray(coverage, event, ip, "no-registers",
-				    "in emitted code's memory, without registers");
+		return report_stray_sample(coverage, event, ip, "no-registers",
+					   "in emitted code's memory, without registers");
 	}
 	known = jp_replay_find(coverage->view->spaces, event->pid, ip);
 	span = find_span(coverage, event->pid, ip, time, known);
@@ -112,8 +112,9 @@ int jp_coverage_sample(struct jp_coverage *coverage, const struct jp_event *even
 		if (!span || jp_truth_code_at(truth, event->pid, ip, time + slack) ||
 		    jp_truth_code_at(truth, event->pid, ip, time < slack ? 0 : time - slack))
 			return 0;
-		return report_stray(coverage, event, ip, "no-code",
-				    "in emitted code's memory, where the truth has no function");
+		return report_stray_sample(
+			coverage, event, ip, "no-code",
+			"in emitted code's memory, where the truth has no function");
 	}
 	if (!span && is_in_page_fault(coverage, event, ip))
 		return 0;
@@ -121,8 +122,9 @@ int jp_coverage_sample(struct jp_coverage *coverage, const struct jp_event *even
 	if (!span) {
 		cause = find_unmapped_cause(coverage, event, ip);
 		return !cause ? -ENOMEM
-			      : report_stray(coverage, event, ip, cause,
-					     "in a function for which the truth has no mapping");
+			      : report_stray_sample(
+					coverage, event, ip, cause,
+					"in a function for which the truth has no mapping");
 	}
 	/* If @known differs, judge_piece() in mapping_coverage.c reports the mapping. */
 	if (known && known->prot & JP_PROT_EXEC &&

@@ -178,8 +178,8 @@ static uint64_t find_start(const struct jp_truth *truth, uint32_t pid, uint64_t 
 
 /* Returns the piece at @addr of @pid that ended last before @time, but not in an earlier process of
  * the same number, or NULL. */
-static const struct jp_executable *find_last(const struct equal *equal, uint32_t pid, uint64_t addr,
-					     uint64_t time)
+static const struct jp_executable *find_last_ended(const struct equal *equal, uint32_t pid,
+						   uint64_t addr, uint64_t time)
 {
 	const uint64_t slack = equal->evidence->info.slack;
 	const uint64_t start = find_start(equal->evidence->truth, pid, time);
@@ -195,9 +195,9 @@ static const struct jp_executable *find_last(const struct equal *equal, uint32_t
 
 /* Returns the first segment of a file that the program loader mapped as @known describes, at least
  * up to @end, or NULL. Of several, returns the last before @time: a pid may be reused. */
-static const struct jp_executable *find_loaded(const struct equal *equal, uint32_t pid,
-					       const struct jp_mapping *known, uint64_t end,
-					       uint64_t time)
+static const struct jp_executable *find_loaded_segment(const struct equal *equal, uint32_t pid,
+						       const struct jp_mapping *known, uint64_t end,
+						       uint64_t time)
 {
 	/* The kernel may place [vdso] in a gap of the file, so that its mapping has two parts. */
 	const uint64_t start = known->start - known->pgoff;
@@ -237,8 +237,8 @@ static bool is_visible(const struct equal *equal, const struct jp_executable *tr
 /* Judges a mapping that inject removed. Removing a mapping of a file is a fault; of emitted memory,
  * inject needs to keep only the code. If an attach does not watch the process, only the jitdump
  * describes it, so nothing is a fault. */
-static int judge_removed(struct equal *equal, const struct jp_mapping_point *point,
-			 const struct mapping_difference *different)
+static int judge_removed_mapping(struct equal *equal, const struct jp_mapping_point *point,
+				 const struct mapping_difference *different)
 {
 	const struct jp_memory *memory = &equal->truth.memories[different->truth->memory];
 
@@ -289,7 +289,7 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 	if ((!truth && !known) || (!known && !is_visible(equal, truth, point->time)))
 		return 0;
 	if (!truth)
-		loaded = find_loaded(equal, point->pid, known, end, point->time);
+		loaded = find_loaded_segment(equal, point->pid, known, end, point->time);
 	/* The program loader changes mappings later without a record; the truth lacks this, too. */
 	possible |= loaded &&
 		    jp_executable_may_exist(loaded, point->time, point->time, evidence->info.slack);
@@ -302,14 +302,14 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 	different.metric = "injected.missing";
 	different.cause = "taken";
 	if (equal->injected)
-		return known ? 0 : judge_removed(equal, point, &different);
+		return known ? 0 : judge_removed_mapping(equal, point, &different);
 	equal->compared += end - start;
 	if (!truth) {
 		different.metric = "mappings.extra";
-		different.last = find_last(equal, point->pid, start, point->time) ?: loaded;
+		different.last = find_last_ended(equal, point->pid, start, point->time) ?: loaded;
 		/* The parent unmapped the memory before the fork; munmap() is not recorded. */
 		if (!different.last)
-			different.last = find_last(equal, known->pid, start, point->time);
+			different.last = find_last_ended(equal, known->pid, start, point->time);
 		different.cause = find_extra_cause(equal, different.last, known, point->time);
 		if (equal->evidence->declared.observed)
 			return judge_recorded_piece(equal, point, &different);

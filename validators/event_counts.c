@@ -37,7 +37,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 }
 
 /* Compares the number of samples in the file with the number that the capture states. */
-static int judge_written(struct jp_view *view)
+static int judge_written_samples(struct jp_view *view)
 {
 	const struct event_counts *counts = view->state;
 	const struct jp_capture_info *info = &view->evidence->info;
@@ -50,7 +50,7 @@ static int judge_written(struct jp_view *view)
 					 counts->samples, info->samples);
 }
 
-static int judge_counted(struct jp_view *view)
+static int judge_counted_samples(struct jp_view *view)
 {
 	const struct event_counts *counts = view->state;
 	const struct jp_capture_info *info = &view->evidence->info;
@@ -83,7 +83,7 @@ static int judge_counted(struct jp_view *view)
 
 static int end(struct jp_view *view, struct jp_error *err)
 {
-	return judge_written(view) ?: judge_counted(view);
+	return judge_written_samples(view) ?: judge_counted_samples(view);
 }
 
 static const struct jp_validator event_counts = {

@@ -22,8 +22,8 @@ struct gate_names {
 
 /* Returns the announcement for which a backfill wrote @event, or NULL. In older captures such
  * records have the time at which the maps were read. */
-static const struct jp_announced *find_announced(const struct jp_evidence *evidence,
-						 const struct jp_event *event)
+static const struct jp_announced *find_announcement(const struct jp_evidence *evidence,
+						    const struct jp_event *event)
 {
 	const struct jp_intervals *intervals = &evidence->intervals;
 
@@ -46,7 +46,7 @@ static const struct jp_announced *find_announced(const struct jp_evidence *evide
 const struct jp_snapshot *jp_gate_backfilled(const struct jp_evidence *evidence,
 					     const struct jp_event *event)
 {
-	const struct jp_announced *process = find_announced(evidence, event);
+	const struct jp_announced *process = find_announcement(evidence, event);
 
 	return process ? jp_evidence_find_snapshot_at_announcement(evidence, process) : NULL;
 }
@@ -102,7 +102,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct gate_names *gate = view->state;
 	const struct jp_announced *process =
-		event->type == JP_EVENT_COMM ? find_announced(view->evidence, event) : NULL;
+		event->type == JP_EVENT_COMM ? find_announcement(view->evidence, event) : NULL;
 	bool anew;
 
 	if (!process)

@@ -318,7 +318,8 @@ static bool has_mark(const struct gated *gated, uint32_t pid, const char *mark, 
 
 /* Returns the name of a request of the interval that the process's truth does not confirm by a
  * mark, or NULL. */
-static const char *find_unconfirmed(const struct gated *gated, const struct jp_interval *interval)
+static const char *find_unconfirmed_request(const struct gated *gated,
+					    const struct jp_interval *interval)
 {
 	const struct jp_announced *process =
 		&gated->evidence->intervals.processes[interval->process];
@@ -354,7 +355,7 @@ static void check_consistency(struct gated *gated)
 				 process->pid, lacks);
 	}
 	for (size_t i = 0; i < intervals->nr_intervals && !*findings->error; i++) {
-		const char *request = find_unconfirmed(gated, &intervals->intervals[i]);
+		const char *request = find_unconfirmed_request(gated, &intervals->intervals[i]);
 
 		if (request)
 			snprintf(findings->error, sizeof(findings->error),

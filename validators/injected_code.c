@@ -134,7 +134,7 @@ static bool has_injector_attributes(const struct jp_event *record)
 				 record->map.prot == (JP_PROT_READ | JP_PROT_EXEC);
 }
 
-static int judge_added(struct injected_code *state, const struct jp_event *record)
+static int judge_added_record(struct injected_code *state, const struct jp_event *record)
 {
 	const char *cause;
 
@@ -156,7 +156,7 @@ static int judge_added(struct injected_code *state, const struct jp_event *recor
 					 record->map.addr + record->map.len, record->map.name);
 }
 
-static int note_captured(struct injected_code *state, const struct jp_event *record)
+static int note_captured_record(struct injected_code *state, const struct jp_event *record)
 {
 	return jp_array_append(&state->captured, &state->nr_captured, &state->captured_capacity,
 			       (struct captured){.time = record->time,
@@ -172,15 +172,15 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	if (event->type != JP_EVENT_MAP)
 		return 0;
 	if (!view->in_injected)
-		return note_captured(state, event);
+		return note_captured_record(state, event);
 	if (!state->sorted)
 		jp_sort(state->captured, state->nr_captured, compare_by_captured_record);
 	state->sorted = true;
-	return judge_added(state, event);
+	return judge_added_record(state, event);
 }
 
 /* Reports loads without an added record, but only of dumps that were injected. */
-static int judge_absent(struct injected_code *state)
+static int judge_absent_loads(struct injected_code *state)
 {
 	uint64_t absent = 0, all = 0;
 	int failed = 0;
@@ -212,7 +212,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 		return 0;
 	jp_findings_add_rate(&view->findings, "injected.mappings", state->no_code,
 			     state->code_records);
-	return judge_absent(state);
+	return judge_absent_loads(state);
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)

@@ -230,8 +230,8 @@ static int judge_loads_below_map(struct jit_order_state *order, const struct jp_
 }
 
 /* Judges whether a record of injected code describes a load of its process at that time. */
-static int judge_injected(struct jit_order_state *order, const struct jp_event *event,
-			  const struct jp_mapping *known)
+static int judge_injected_record(struct jit_order_state *order, const struct jp_event *event,
+				 const struct jp_mapping *known)
 {
 	const uint64_t slack = order->evidence->info.slack;
 	const char *name = jp_names_find(order->naming.names, known, event->map.addr).text;
@@ -259,7 +259,7 @@ static int judge_injected(struct jit_order_state *order, const struct jp_event *
 		name ?: known->name, event->map.addr, event->pid, event->time);
 }
 
-static int count_hidden(struct jit_order_state *order)
+static int count_hidden_loads(struct jit_order_state *order)
 {
 	struct jp_exception *exception;
 
@@ -296,7 +296,7 @@ static int switch_to_injected(struct jit_order_state *order)
 
 	if (!order->view->in_injected || order->side == &order->after)
 		return 0;
-	failed = count_hidden(order);
+	failed = count_hidden_loads(order);
 	jp_incarnations_reset_covered(&order->incarnations);
 	order->side = &order->after;
 	order->last = true;
@@ -325,7 +325,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	if (!known)
 		return 0;
 	if (jp_names_injected(order->naming.names, known)) {
-		failed = view->in_injected ? judge_injected(order, event, known) : 0;
+		failed = view->in_injected ? judge_injected_record(order, event, known) : 0;
 		if (failed)
 			return failed;
 	} else {
@@ -450,7 +450,7 @@ static void add_names(struct jp_findings *findings, const struct order_side *sid
 }
 
 /* Adds the share of judged loads with an exception of @kind. */
-static void add_failed(struct jit_order_state *order, const char *kind)
+static void add_failed_share(struct jit_order_state *order, const char *kind)
 {
 	uint64_t count = 0;
 
@@ -484,8 +484,8 @@ static void add_metrics(struct jit_order_state *order, const struct jp_names_cha
 	jp_findings_add_with_role(
 		findings, order->in_memory ? &jp_counts_some : NULL,
 		jp_metric_rate("load.right", order->load_right, order->load_judged));
-	add_failed(order, "load.wrong");
-	add_failed(order, "load.unnamed");
+	add_failed_share(order, "load.wrong");
+	add_failed_share(order, "load.unnamed");
 	jp_findings_add_count(findings, "order.loads", order->incarnations.loads);
 	jp_findings_add_rate(findings, "order.hidden", side->hidden, order->incarnations.loads);
 	jp_findings_add_count(findings, "order.stray",
@@ -530,7 +530,9 @@ static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct jit_order_state *order = view->state;
 	struct jp_names_change change = {0};
-	int failed = advance_to(view, UINT64_MAX) ?: count_hidden(order) ?: inform_listener(order);
+	int failed = advance_to(view, UINT64_MAX)
+			     ?: count_hidden_loads(order)
+			     ?: inform_listener(order);
 
 	if (!failed && view->asked->injected)
 		failed = jp_names_compare_around_inject(&order->before.samples,

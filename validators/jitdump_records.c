@@ -294,7 +294,7 @@ static int visit(void *context, const struct jp_jitdump_header *header,
 	}
 }
 
-static int judge_absent(struct jitdump_records *state)
+static int judge_absent_codes(struct jitdump_records *state)
 {
 	const struct jp_truth *truth = state->view->evidence->truth;
 	uint64_t image_start = 0;
@@ -333,7 +333,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	failed = state.described ? jp_jitdump_folder_read(view->evidence->dir, &state.folder, visit,
 							  &state, err)
 				 : -ENOMEM;
-	failed = failed ?: end_dump(&state) ?: judge_absent(&state);
+	failed = failed ?: end_dump(&state) ?: judge_absent_codes(&state);
 	if (!failed && state.folder.count) {
 		jp_findings_add_rate(&view->findings, "jitdump.records", state.bad, state.records);
 		jp_findings_add_rate(&view->findings, "jitdump.absent", state.absent, state.codes);

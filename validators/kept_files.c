@@ -134,8 +134,8 @@ static int judge_generation(struct kept *kept, const struct jp_event *map)
 
 /* Marks the index lines of a file that is mapped up to @end. @has_identity: the record has @ino
  * instead of a build id. Captures keep the vDSO of 64-bit processes without such a mapping. */
-static void note_mapped(struct kept *kept, const char *name, uint64_t end, uint64_t ino,
-			bool has_identity)
+static void note_mapped_file(struct kept *kept, const char *name, uint64_t end, uint64_t ino,
+			     bool has_identity)
 {
 	const char *const own = jp_elf_index_name(name, end);
 	const struct jp_elf_line *line;
@@ -153,16 +153,16 @@ static void note_snapshots(struct kept *kept)
 
 	for (size_t i = 0; i < snapshots->count; i++)
 		for (size_t j = 0; j < snapshots->list[i].count; j++)
-			note_mapped(kept, snapshots->list[i].maps[j].name,
-				    snapshots->list[i].maps[j].end, snapshots->list[i].maps[j].ino,
-				    true);
+			note_mapped_file(kept, snapshots->list[i].maps[j].name,
+					 snapshots->list[i].maps[j].end,
+					 snapshots->list[i].maps[j].ino, true);
 }
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	if (event->type == JP_EVENT_MAP && event->map.prot & JP_PROT_EXEC)
-		note_mapped(view->state, event->map.name, event->map.addr + event->map.len,
-			    event->map.ino, event->map.has_identity);
+		note_mapped_file(view->state, event->map.name, event->map.addr + event->map.len,
+				 event->map.ino, event->map.has_identity);
 	return event->type == JP_EVENT_MAP && event->map.has_identity && event->map.ino &&
 			       (event->map.gen || is_record_of_own_capture(view->state, event)) &&
 			       !event->kernel_map

@@ -46,9 +46,9 @@ static int report(struct jp_coverage *coverage, const char *metric, const char *
 /* Stores in *@uncovered for how many ns of [@from, @to) no right span contains all of [@start,
  * @end), in *@known whether a right span does, and in *@other whether a span of another mapping
  * does. Returns 0 or -ENOMEM. */
-static int find_uncovered(struct jp_coverage *coverage, const struct jp_span *truth, uint64_t start,
-			  uint64_t end, uint64_t from, uint64_t to, uint64_t *uncovered,
-			  bool *known, bool *other)
+static int find_uncovered_time(struct jp_coverage *coverage, const struct jp_span *truth,
+			       uint64_t start, uint64_t end, uint64_t from, uint64_t to,
+			       uint64_t *uncovered, bool *known, bool *other)
 {
 	const struct jp_box box = {start, end, from, to};
 	const int failed = jp_coverage_find(coverage, coverage->view->known, truth->pid, &box);
@@ -96,7 +96,7 @@ static int judge_piece(struct jp_coverage *coverage, const struct jp_span *truth
 	uint64_t uncovered = 0;
 	char what[96];
 
-	if (find_uncovered(coverage, truth, start, end, from, to, &uncovered, &known, &other))
+	if (find_uncovered_time(coverage, truth, start, end, from, to, &uncovered, &known, &other))
 		return -ENOMEM;
 	coverage->true_area += (double)(end - start) * (to - from) / 1e9;
 	coverage->known_area += (double)(end - start) * (to - from - uncovered) / 1e9;
@@ -212,7 +212,8 @@ static bool is_stale(const struct jp_coverage *coverage, const struct jp_span *k
 
 /* Returns the start of the process that inherited @known by a fork, in ns, or 0 if @known is a
  * record of its own process. */
-static uint64_t find_inheriting(const struct jp_evidence *evidence, const struct jp_span *known)
+static uint64_t find_inheriting_process(const struct jp_evidence *evidence,
+					const struct jp_span *known)
 {
 	const struct jp_truth_incarnation *all = evidence->truth->incarnations;
 	const uint64_t slack = evidence->info.slack;
@@ -244,8 +245,8 @@ static int was_reported(struct jp_coverage *coverage, const struct jp_span *know
 
 /* Reports the first stale piece of @known. The kernel records no munmap(), so such spans stay until
  * another record covers them. */
-static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known, uint64_t from,
-		       uint64_t to)
+static int judge_stale_mapping(struct jp_coverage *coverage, const struct jp_span *known,
+			       uint64_t from, uint64_t to)
 {
 	const struct jp_evidence *evidence = coverage->evidence;
 	const struct jp_mapping *mapping = &known->mapping;
@@ -264,7 +265,7 @@ static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known
 	    mapping->end)
 		box.from = from - jp_min(from, evidence->info.slack);
 	/* An earlier process of the pid did not end memory that a later one inherits. */
-	box.from = jp_max(box.from, find_inheriting(evidence, known));
+	box.from = jp_max(box.from, find_inheriting_process(evidence, known));
 	for (size_t at = 0;
 	     (truth = jp_spans_next(coverage->view->truth, known->pid, &box, &at));) {
 		if ((first && truth > first) || !is_stale(coverage, known, truth, from, to, &piece))
@@ -303,8 +304,8 @@ static bool may_describe_earlier_memory(const struct jp_coverage *coverage,
 
 /* Reports @known if it presents as executable memory that, according to the truth, was mapped
  * without PROT_EXEC and not changed since, for example the writable view of code. */
-static int judge_invented(struct jp_coverage *coverage, const struct jp_span *known, uint64_t begin,
-			  uint64_t end_of_window)
+static int judge_invented_mapping(struct jp_coverage *coverage, const struct jp_span *known,
+				  uint64_t begin, uint64_t end_of_window)
 {
 	const uint64_t slack = coverage->evidence->info.slack;
 	const uint64_t from = jp_max(known->open_before, begin);
@@ -349,8 +350,8 @@ static int judge_recorded_mapping(struct jp_coverage *coverage, const struct jp_
 
 	for (size_t at = 0;
 	     !failed && jp_evidence_next_window(coverage->evidence, known->pid, &at, &from, &to);)
-		failed = judge_stale(coverage, known, from, to)
-				 ?: judge_invented(coverage, known, from, to);
+		failed = judge_stale_mapping(coverage, known, from, to)
+				 ?: judge_invented_mapping(coverage, known, from, to);
 	return failed;
 }
 

@@ -161,8 +161,8 @@ static bool is_possibly_within(const struct mapping_records *state, const struct
 
 /* Sets *@cause to "part" if @record and an earlier record describe parts of one mapping. Returns 0
  * or -ENOMEM. */
-static int find_half(struct mapping_records *state, const struct jp_event *record,
-		     const char **cause)
+static int find_partial_record(struct mapping_records *state, const struct jp_event *record,
+			       const char **cause)
 {
 	const uint64_t end = record->map.addr + record->map.len;
 	bool before, behind, live;
@@ -199,8 +199,8 @@ static int find_threads(struct mapping_records *state)
 }
 
 /* Returns the attribute of @record that no mapping can have, or NULL. */
-static const char *find_impossible(const struct mapping_records *state,
-				   const struct jp_event *record)
+static const char *find_impossible_attribute(const struct mapping_records *state,
+					     const struct jp_event *record)
 {
 	if (!jp_map_find(&state->threads, jp_clock_key(record->pid, record->tid)))
 		return "thread";
@@ -248,7 +248,7 @@ static int judge_record(struct mapping_records *state, const struct jp_event *re
 			record->pid, record->time, record->map.addr, end, record->map.name);
 	}
 	state->records++;
-	impossible = find_impossible(state, record);
+	impossible = find_impossible_attribute(state, record);
 	if (impossible)
 		cause = impossible;
 	find_time(state, record, &from, &to, &live);
@@ -261,7 +261,7 @@ static int judge_record(struct mapping_records *state, const struct jp_event *re
 		}
 	}
 	if (!impossible && reached >= end) {
-		if (find_half(state, record, &half))
+		if (find_partial_record(state, record, &half))
 			return -ENOMEM;
 		if (!half && (!record->record || (!is_within(state, record, record->map.addr) &&
 						  !is_within(state, record, end))))

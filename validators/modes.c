@@ -200,7 +200,7 @@ static const char UNWANTED_CLOCK[] = "the clock, or the breakpoints, that the ru
 
 /* Returns a description of data that the case needs and the event does not request, or NULL. Other
  * rules check only the data that records have, so they do not notice this. */
-static const char *find_unrequested(const struct modes *modes, const struct jp_event *event)
+static const char *find_unrequested_data(const struct modes *modes, const struct jp_event *event)
 {
 	const struct jp_watched_info *watched = &modes->evidence->watched;
 	const struct jp_event_asked *asked = event->asked;
@@ -226,7 +226,7 @@ static const char *find_unrequested(const struct modes *modes, const struct jp_e
 }
 
 /* Makes the case an ERROR because the event @attr does not request @what. */
-static void report_unrequested(struct modes *modes, uint32_t attr, const char *what)
+static void report_unrequested_data(struct modes *modes, uint32_t attr, const char *what)
 {
 	struct jp_findings *findings = &modes->view->findings;
 
@@ -243,13 +243,13 @@ static void check_attributes(struct modes *modes, const struct jp_event *event)
 	if (event->asked == modes->checked[event->type == JP_EVENT_SAMPLE])
 		return;
 	modes->checked[event->type == JP_EVENT_SAMPLE] = event->asked;
-	what = event->asked ? find_unrequested(modes, event) : NULL;
+	what = event->asked ? find_unrequested_data(modes, event) : NULL;
 	if (what)
-		report_unrequested(modes, event->attr, what);
+		report_unrequested_data(modes, event->attr, what);
 }
 
 /* Counts the samples of the wanted clock. Other profilers may also sample further events. */
-static void count_wanted(struct modes *modes, const struct jp_event *event)
+static void count_wanted_sample(struct modes *modes, const struct jp_event *event)
 {
 	if (!event->asked || is_wanted(modes, event->asked->clock))
 		modes->wanted++;
@@ -267,7 +267,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	if (event->type != JP_EVENT_SAMPLE)
 		return note_task(modes, event);
 	modes->samples++;
-	count_wanted(modes, event);
+	count_wanted_sample(modes, event);
 	modes->user += event->sample.user;
 	modes->kernel += jp_event_cpu_mode(event) == JP_CPU_KERNEL;
 	cause = check_mode(modes, event);
@@ -308,7 +308,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 	struct jp_findings *findings = &view->findings;
 
 	if (modes->samples && !modes->wanted)
-		report_unrequested(modes, modes->unwanted, UNWANTED_CLOCK);
+		report_unrequested_data(modes, modes->unwanted, UNWANTED_CLOCK);
 	jp_findings_add_rate(findings, "modes.user", modes->user, modes->samples);
 	jp_findings_add_rate(findings, "modes.kernel", modes->kernel, modes->samples);
 	jp_findings_add_rate(findings, "modes.bad", modes->bad, modes->samples);

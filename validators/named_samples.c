@@ -30,8 +30,8 @@ static void sort_samples(struct jp_named_samples *samples)
 	jp_sort(samples->samples, samples->count, compare_by_sample);
 }
 
-static int report_lost(struct jp_findings *findings, struct jp_names_change *change,
-		       const struct jp_named_sample *sample, const char *cause)
+static int report_lost_sample(struct jp_findings *findings, struct jp_names_change *change,
+			      const struct jp_named_sample *sample, const char *cause)
 {
 	change->lost++;
 	return jp_findings_count_failure(findings, "inject.lost", cause,
@@ -39,8 +39,9 @@ static int report_lost(struct jp_findings *findings, struct jp_names_change *cha
 					 sample->pid, sample->tid, sample->ip);
 }
 
-static int report_worse(struct jp_findings *findings, const struct jp_incarnations *incarnations,
-			const struct jp_named_sample *was, const struct jp_named_sample *is)
+static int report_worse_name(struct jp_findings *findings,
+			     const struct jp_incarnations *incarnations,
+			     const struct jp_named_sample *was, const struct jp_named_sample *is)
 {
 	static const char *const causes[JP_NAMES] = {"was-wrong", "was-unnamed", "was-right"};
 
@@ -68,8 +69,8 @@ int jp_names_compare_around_inject(struct jp_named_samples *before, struct jp_na
 					      : compare_by_sample(was, is);
 
 		if (way) {
-			failed = way < 0 ? report_lost(findings, change, was, "dropped")
-					 : report_lost(findings, change, is, "invented");
+			failed = way < 0 ? report_lost_sample(findings, change, was, "dropped")
+					 : report_lost_sample(findings, change, is, "invented");
 			i += way < 0;
 			j += way > 0;
 			continue;
@@ -80,7 +81,7 @@ int jp_names_compare_around_inject(struct jp_named_samples *before, struct jp_na
 		change->better += is->named > was->named;
 		if (is->named < was->named) {
 			change->worse++;
-			failed = report_worse(findings, incarnations, was, is);
+			failed = report_worse_name(findings, incarnations, was, is);
 		}
 		i++;
 		j++;

@@ -168,7 +168,7 @@ static bool has_emitted(const struct named_stacks *stacks)
 }
 
 /* Counts a sample whose innermost frame is no emitted function, if its thread was in a path. */
-static int count_unnamed(struct named_stacks *stacks, const struct jp_event *event)
+static int count_unnamed_sample(struct named_stacks *stacks, const struct jp_event *event)
 {
 	if (!is_in_named_path(stacks->view->evidence, event))
 		return 0;
@@ -204,7 +204,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	}
 	read_names(stacks, event);
 	if (!stacks->nr_seen || stacks->seen[0] < JP_FRAME_FIRST)
-		return count_unnamed(stacks, event);
+		return count_unnamed_sample(stacks, event);
 	stacks->counts.samples++;
 	return count_verdict(
 		stacks, event,
@@ -214,7 +214,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 }
 
 /* Returns @count if its share of @n exceeds the usual share beyond chance, else 0. */
-static uint64_t count_unusual(uint64_t count, uint64_t n, double usual)
+static uint64_t get_unusual_count(uint64_t count, uint64_t n, double usual)
 {
 	return n && jp_metric_rate("", count, n).lo > usual ? count : 0;
 }
@@ -222,10 +222,10 @@ static uint64_t count_unusual(uint64_t count, uint64_t n, double usual)
 /* Returns @count if its share of the samples in paths exceeds USUAL beyond chance, else 0. */
 static uint64_t count_unusual_in_paths(const struct named_stacks *stacks, uint64_t count)
 {
-	return count_unusual(count,
-			     jp_max(stacks->counts.samples + stacks->counts.off_code,
-				    jp_clock_count_expected_samples(stacks->view->evidence)),
-			     USUAL);
+	return get_unusual_count(count,
+				 jp_max(stacks->counts.samples + stacks->counts.off_code,
+					jp_clock_count_expected_samples(stacks->view->evidence)),
+				 USUAL);
 }
 
 /* Adds the metrics. Native names in paths count as unnamed if they are more frequent than usual. */
@@ -236,8 +236,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 	const uint64_t astray = count_unusual_in_paths(stacks, stacks->astray);
 	const uint64_t unwatched = view->evidence->declared.system_wide
 					   ? 0
-					   : count_unusual(stacks->unwatched, stacks->samples,
-							   JP_SAMPLE_UNWATCHED_USUAL);
+					   : get_unusual_count(stacks->unwatched, stacks->samples,
+							       JP_SAMPLE_UNWATCHED_USUAL);
 	uint64_t named = stacks->counts.samples - stacks->stackless;
 	uint64_t all = named + stacks->unnamed + renamed;
 	uint64_t right = named - stacks->misnamed;

@@ -98,8 +98,8 @@ static int judge_name(struct observed_names *names, const struct jp_event *event
 }
 
 /* Reports an address outside of emitted code that has the name of emitted code. */
-static int judge_native(struct observed_names *names, const struct jp_event *event, uint64_t ip,
-			const char *name)
+static int judge_native_name(struct observed_names *names, const struct jp_event *event,
+			     uint64_t ip, const char *name)
 {
 	const struct jp_truth_code *at =
 		jp_truth_code_at(names->view->evidence->truth, event->pid, ip + 1, event->time);
@@ -141,7 +141,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 			continue;
 		names->all += code != NULL;
 		if (!code)
-			failed = judge_native(names, event, ip, name);
+			failed = judge_native_name(names, event, ip, name);
 		else if (is_changing(code, time, slack))
 			names->unjudged++;
 		else

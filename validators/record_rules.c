@@ -247,7 +247,8 @@ static int check_event(struct record_rules *rules, const struct jp_event *event,
 }
 
 /* Checks a record that the kernel wrote. */
-static int check_live(struct record_rules *rules, const struct jp_event *event, const char **cause)
+static int check_live_record(struct record_rules *rules, const struct jp_event *event,
+			     const char **cause)
 {
 	const bool sample = event->type == JP_EVENT_SAMPLE;
 	const uint32_t cpus = rules->view->evidence->watched.cpus;
@@ -294,7 +295,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	if (!cause && !event->id && has_event(rules, event))
 		cause = "no-event";
 	if (!cause && is_from_kernel(event))
-		failed = check_live(rules, event, &cause);
+		failed = check_live_record(rules, event, &cause);
 	return cause && !failed ? report(rules, cause, event) : failed;
 }
 

@@ -137,8 +137,9 @@ struct jp_exception *jp_stack_counts_change(struct jp_stack_counts *counts, stru
 
 /* Returns the number of instructions of @code if any path contains it, else 0. Adds the addresses
  * of these instructions to @addrs. Sets @findings->failed if out of memory. */
-static uint64_t add_used(struct jp_map *addrs, const struct jp_truth *truth,
-			 const struct jp_truth_code *code, struct jp_findings *findings)
+static uint64_t add_used_instructions(struct jp_map *addrs, const struct jp_truth *truth,
+				      const struct jp_truth_code *code,
+				      struct jp_findings *findings)
 {
 	bool used = false;
 
@@ -168,7 +169,7 @@ static void count_places(const struct jp_stack_counts *counts, const struct jp_e
 	if (!evidence->info.breakpoints)
 		return;
 	for (size_t i = 0; i < truth->nr_codes; i++)
-		instructions += add_used(&addrs, truth, &truth->codes[i], findings);
+		instructions += add_used_instructions(&addrs, truth, &truth->codes[i], findings);
 	addresses = addrs.count;
 	jp_map_free(&addrs);
 	if (distinct > evidence->info.breakpoints + (instructions - addresses))

@@ -42,7 +42,7 @@ struct summed {
 	uint64_t largest;    /* weight of the largest sum */
 	char innermost[128]; /* name of the innermost frame */
 	struct jp_stack_leaves leaves;
-	struct jp_stack_leaf leaf; /* place of the innermost frame of find_best()'s stack */
+	struct jp_stack_leaf leaf; /* place of the innermost frame of find_best_verdict()'s stack */
 	uint32_t nr_must, same;    /* number of frames that the most similar stack has; number of
 				      its equal frames, counted from the innermost */
 	/* Numbers of samples: */
@@ -138,8 +138,8 @@ static enum jp_verdict compare_with_truth(struct summed *summed)
 /* Returns the best verdict of the observed stack against any activation of the process, or of the
  * thread; JP_UNJUDGED: there is no activation. Stores the id of the innermost function in
  * *@function. Adds the witness's samples of all activations with this stack to *@possible. */
-static enum jp_verdict find_best(struct summed *summed, const struct jp_event *event,
-				 uint32_t *function, uint64_t *possible)
+static enum jp_verdict find_best_verdict(struct summed *summed, const struct jp_event *event,
+					 uint32_t *function, uint64_t *possible)
 {
 	const struct jp_evidence *evidence = summed->view->evidence;
 	const bool has_threads = !(evidence->declared.lacks & JP_LACKS_THREADS);
@@ -246,7 +246,7 @@ static int count_verdict(struct summed *summed, const struct jp_event *event)
 	const char *metric, *cause;
 	uint64_t possible = 0;
 	uint32_t function = 0;
-	enum jp_verdict verdict = find_best(summed, event, &function, &possible);
+	enum jp_verdict verdict = find_best_verdict(summed, event, &function, &possible);
 	const bool never = verdict == JP_UNJUDGED;
 
 	if (verdict >= JP_GAP && count_excess(summed, event, possible))
@@ -278,7 +278,7 @@ static bool is_emitted(struct summed *summed, const struct jp_event *event)
 }
 
 /* Returns the index of the first frame in emitted code, or the number of frames. */
-static uint32_t first_emitted(const struct summed *summed, const struct jp_event *event)
+static uint32_t find_first_emitted(const struct summed *summed, const struct jp_event *event)
 {
 	uint32_t i = 0;
 
@@ -315,7 +315,7 @@ static int judge_emitted_callers(struct summed *summed, const struct jp_event *e
 	summed->nr_seen -= summed->first;
 	memmove(summed->seen, summed->seen + summed->first,
 		summed->nr_seen * sizeof(*summed->seen));
-	verdict = find_best(summed, event, &function, &possible);
+	verdict = find_best_verdict(summed, event, &function, &possible);
 	if (verdict >= JP_SINGLE) {
 		summed->below += native ? event->observed->weight : 0;
 		return 0;
@@ -329,7 +329,7 @@ static int judge_emitted_callers(struct summed *summed, const struct jp_event *e
 }
 
 /* Stores the innermost name of the largest sum, as an example of the profiler's names. */
-static void note_largest(struct summed *summed, const struct jp_event *event)
+static void note_largest_sum(struct summed *summed, const struct jp_event *event)
 {
 	const struct jp_observed *observed = event->observed;
 
@@ -363,8 +363,8 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 		summed->stackless += observed->weight;
 	else if (summed->by_name && summed->seen[0] == JP_FRAME_UNNAMED)
 		summed->unnamed += observed->weight;
-	summed->first = first_emitted(summed, event);
-	note_largest(summed, event);
+	summed->first = find_first_emitted(summed, event);
+	note_largest_sum(summed, event);
 	if (jp_summed_weights_add(&summed->weights, event->pid, event->tid, observed->weight,
 				  summed->first < summed->nr_seen,
 				  summed->first == summed->nr_seen &&
@@ -381,7 +381,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 
 /* Returns how many samples of the stream, at least, are in emitted code without the name of an
  * emitted function: as many as it lacks there, less those that it may lack altogether. */
-static uint64_t count_misnamed(const struct summed *summed)
+static uint64_t count_misnamed_samples(const struct summed *summed)
 {
 	const struct jp_summed_weight *all = &summed->weights.all;
 	const double lack = jp_summed_least(all, summed->weights.ratio) -
@@ -391,10 +391,10 @@ static uint64_t count_misnamed(const struct summed *summed)
 }
 
 /* Reports that no name is an emitted function's. */
-static int report_misnamed(struct summed *summed)
+static int report_misnamed_samples(struct summed *summed)
 {
 	const struct jp_truth *truth = summed->view->evidence->truth;
-	const uint64_t lack = count_misnamed(summed);
+	const uint64_t lack = count_misnamed_samples(summed);
 
 	if (!lack || summed->weights.all.inside || !truth->nr_codes)
 		return 0;
@@ -414,7 +414,7 @@ static void add_functions(const struct summed *summed)
 	const uint64_t *verdicts = summed->counts.methods[method].verdicts;
 	const uint64_t impossible = verdicts[JP_WRONG] + verdicts[JP_EXTRA] - summed->never;
 	const uint64_t judged =
-		summed->emitted - impossible + summed->unnamed + count_misnamed(summed);
+		summed->emitted - impossible + summed->unnamed + count_misnamed_samples(summed);
 
 	if (judged >= impossible)
 		jp_findings_add_with_role(
@@ -424,8 +424,8 @@ static void add_functions(const struct summed *summed)
 }
 
 /* Reports and returns @count if its share of @n exceeds @usual beyond chance, else returns 0. */
-static uint64_t report_unusual(struct summed *summed, uint64_t count, uint64_t n, double usual,
-			       const char *cause, const char *what)
+static uint64_t report_unusual_count(struct summed *summed, uint64_t count, uint64_t n,
+				     double usual, const char *cause, const char *what)
 {
 	const struct jp_metric share = jp_metric_rate("", count, n);
 
@@ -440,7 +440,7 @@ static uint64_t report_unusual(struct summed *summed, uint64_t count, uint64_t n
 
 /* Returns by how many the samples without emitted code exceed all samples that the witness
  * expects. */
-static uint64_t judge_native(struct summed *summed)
+static uint64_t judge_native_samples(struct summed *summed)
 {
 	const uint64_t native = summed->all - summed->unwatched - summed->weights.all.inside;
 	const double ratio = summed->weights.ratio;
@@ -458,7 +458,7 @@ static uint64_t judge_native(struct summed *summed)
 }
 
 /* Returns how many samples no thread can have produced. */
-static uint64_t count_impossible(struct summed *summed)
+static uint64_t count_impossible_samples(struct summed *summed)
 {
 	const struct jp_evidence *evidence = summed->view->evidence;
 	/* The three numbers may count the same samples, so do not add them. */
@@ -466,24 +466,24 @@ static uint64_t count_impossible(struct summed *summed)
 		jp_max(jp_max(summed->excess, summed->weights.moved), summed->weights.surplus) +
 		summed->impossible;
 
-	count += judge_native(summed);
+	count += judge_native_samples(summed);
 	/* Skip this if code in files, which may have any name, counts as native. */
 	if (summed->all_named || !summed->by_name)
-		count += report_unusual(
+		count += report_unusual_count(
 			summed, summed->below,
 			jp_max(summed->weights.all.inside, (uint64_t)summed->weights.all.least),
 			JP_SAMPLE_ASTRAY_USUAL + JP_SAMPLE_BELOW_USUAL, "below",
 			"have emitted code, and a native function innermost");
 	if (!evidence->declared.system_wide)
-		count += report_unusual(summed, summed->unwatched, summed->all,
-					JP_SAMPLE_UNWATCHED_USUAL, "unwatched",
-					"are of processes that were not there");
+		count += report_unusual_count(summed, summed->unwatched, summed->all,
+					      JP_SAMPLE_UNWATCHED_USUAL, "unwatched",
+					      "are of processes that were not there");
 	return count;
 }
 
 /* Counts samples without a stack as broken: as many as the stream's emitted code lacks, compared
  * with the number that the witness expects there. */
-static int judge_stackless(struct summed *summed)
+static int judge_stackless_samples(struct summed *summed)
 {
 	const struct jp_summed_weight *all = &summed->weights.all;
 	const double lack = jp_summed_least(all, summed->weights.ratio) -
@@ -511,14 +511,15 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 	if (summed->weights.ratio > 0)
 		failed = jp_summed_weights_judge(&summed->weights, &view->findings)
-				 ?: judge_stackless(summed);
+				 ?: judge_stackless_samples(summed);
 	failed = failed ?: jp_stack_leaves_judge(&summed->leaves, &summed->counts, view)
 			 ?: jp_stack_counts_add(&summed->counts, view);
-	jp_findings_add_with_role(&view->findings, &impossible_samples,
-				  jp_metric_count("samples.impossible", count_impossible(summed)));
+	jp_findings_add_with_role(
+		&view->findings, &impossible_samples,
+		jp_metric_count("samples.impossible", count_impossible_samples(summed)));
 	if (summed->by_name && view->asked->names && summed->all_named) {
 		add_functions(summed);
-		failed = failed ?: report_misnamed(summed);
+		failed = failed ?: report_misnamed_samples(summed);
 	}
 	return failed;
 }

@@ -9,7 +9,7 @@
 
 static const struct jp_role seen_samples = {.column = "seen"};
 
-static void add_expected(struct jp_summed_weight *weight, const struct jp_summed_weight *more)
+static void add_expected_range(struct jp_summed_weight *weight, const struct jp_summed_weight *more)
 {
 	weight->least += more->least;
 	weight->most += more->most;
@@ -49,8 +49,8 @@ int jp_summed_weights_due(struct jp_summed_weights *weights, const struct jp_evi
 		if (!thread)
 			failed = -ENOMEM;
 		else
-			add_expected(thread, &expected);
-		add_expected(&weights->all, &expected);
+			add_expected_range(thread, &expected);
+		add_expected_range(&weights->all, &expected);
 	}
 	jp_map_free(&clocks);
 	return failed;

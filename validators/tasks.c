@@ -58,8 +58,8 @@ static bool is_within(const struct task_state *state, uint64_t time, uint64_t fr
 	return time + slack >= from && (to == UINT64_MAX || time <= to + slack);
 }
 
-static const struct jp_task *previous_task(const struct task_state *state,
-					   const struct jp_task *task)
+static const struct jp_task *find_previous_task(const struct task_state *state,
+						const struct jp_task *task)
 {
 	return task > state->tasks.tasks && task[-1].tid == task->tid ? task - 1 : NULL;
 }
@@ -73,7 +73,7 @@ static int report(struct task_state *state, const char *kind, const char *cause,
 		event->task.ppid, event->task.ptid, event->time);
 }
 
-static const char *stranger_cause(const struct task_state *state, const struct jp_event *event)
+static const char *find_stranger_cause(const struct task_state *state, const struct jp_event *event)
 {
 	return jp_sample_stranger_cause(state->view->evidence, event->pid);
 }
@@ -106,7 +106,7 @@ static const char *check_synthesized(struct task_state *state, const struct jp_e
 	uint32_t parent;
 
 	if (!task || task->pid != event->pid)
-		return stranger_cause(state, event);
+		return find_stranger_cause(state, event);
 	if (!has_synthesized_time(state, event, task))
 		return "other-time";
 	if (get_task_records(state, task)->synthesized)
@@ -125,12 +125,12 @@ static const char *check_fork(struct task_state *state, const struct jp_event *e
 
 	/* The brackets of two tasks with the same tid may overlap. */
 	while (task && !(task->forked && !get_task_records(state, task)->fork) &&
-	       previous_task(state, task) && is_within(state, event->time, 0, task->after) &&
-	       is_within(state, event->time, previous_task(state, task)->before,
-			 previous_task(state, task)->after))
-		task = previous_task(state, task);
+	       find_previous_task(state, task) && is_within(state, event->time, 0, task->after) &&
+	       is_within(state, event->time, find_previous_task(state, task)->before,
+			 find_previous_task(state, task)->after))
+		task = find_previous_task(state, task);
 	if (!task || task->pid != event->pid)
-		return stranger_cause(state, event);
+		return find_stranger_cause(state, event);
 	if (get_task_records(state, task)->fork)
 		return "twice";
 	if (!task->forked || !is_within(state, event->time, task->before, task->after) ||
@@ -148,8 +148,8 @@ static uint32_t find_parent(const struct task_state *state, const struct jp_task
 {
 	const struct jp_task *first = jp_tasks_at(&state->tasks, task->pid, time), *parent;
 
-	while (first && !first->ppid && previous_task(state, first))
-		first = previous_task(state, first);
+	while (first && !first->ppid && find_previous_task(state, first))
+		first = find_previous_task(state, first);
 	if (!first || first->pid != task->pid)
 		return 0;
 	parent = jp_tasks_at(&state->tasks, first->ppid, time);
@@ -165,9 +165,9 @@ static const char *check_exit(struct task_state *state, const struct jp_event *e
 
 	while (task && !(task->exits && !get_task_records(state, task)->exit &&
 			 is_within(state, event->time, task->ending, task->ended)))
-		task = previous_task(state, task);
+		task = find_previous_task(state, task);
 	if (!last || last->pid != event->pid)
-		return stranger_cause(state, event);
+		return find_stranger_cause(state, event);
 	if (!task)
 		return get_task_records(state, last)->exit ? "twice" : "other-time";
 	get_task_records(state, task)->exit = true;
@@ -189,7 +189,7 @@ static int judge_sample(struct task_state *state, const struct jp_event *event)
 
 	state->samples++;
 	while (task && !is_within(state, event->time, task->before, task->ended))
-		task = previous_task(state, task);
+		task = find_previous_task(state, task);
 	if (task && task->pid == event->pid) {
 		get_task_records(state, task)->sampled = true;
 		return 0;
@@ -200,7 +200,7 @@ static int judge_sample(struct task_state *state, const struct jp_event *event)
 		return 0;
 	state->strangers++;
 	return jp_findings_count_failure(
-		&state->view->findings, "tasks.strangers", stranger_cause(state, event),
+		&state->view->findings, "tasks.strangers", find_stranger_cause(state, event),
 		"a sample of thread %u/%u at %" PRIu64 ": the workload has no such thread then",
 		event->pid, event->tid, event->time);
 }
@@ -317,8 +317,8 @@ static bool must_be_synthesized(const struct task_state *state, const struct jp_
 	       task->ending > info->sampling + info->slack;
 }
 
-static int report_missing(struct task_state *state, const char *kind, const struct jp_task *task,
-			  uint64_t from, uint64_t to)
+static int report_missing_record(struct task_state *state, const char *kind,
+				 const struct jp_task *task, uint64_t from, uint64_t to)
 {
 	return jp_findings_count_failure(
 		&state->view->findings, kind,
@@ -362,20 +362,20 @@ static int end(struct jp_view *view, struct jp_error *err)
 		names += named;
 		if (named && !records->named) {
 			no_names++;
-			failed = report_missing(state, "comm.missing", task, task->before,
-						task->after);
+			failed = report_missing_record(state, "comm.missing", task, task->before,
+						       task->after);
 		}
 		if (!failed &&
 		    ((fork && !records->fork) || (synthesized && !records->synthesized) ||
 		     (found && !records->fork && !records->synthesized))) {
 			no_forks++;
-			failed = report_missing(state, "fork.missing", task, task->before,
-						task->after);
+			failed = report_missing_record(state, "fork.missing", task, task->before,
+						       task->after);
 		}
 		if (exit && !records->exit && !failed) {
 			no_exits++;
-			failed = report_missing(state, "exit.missing", task, task->ending,
-						task->ended);
+			failed = report_missing_record(state, "exit.missing", task, task->ending,
+						       task->ended);
 		}
 	}
 	const struct {

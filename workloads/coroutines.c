@@ -115,7 +115,7 @@ static int make_coroutines(void)
 	return ret;
 }
 
-static const struct jp_path *next_path(void *context, size_t turn)
+static const struct jp_path *choose_next_path(void *context, size_t turn)
 {
 	return &scene.mix.paths[turn % PATHS];
 }
@@ -143,7 +143,7 @@ static int run(int argc, char **argv)
 	} else if (!ret) {
 		ret = make_coroutines();
 	}
-	return jp_mix_run(argv[0], &scene.mix, next_path, ret);
+	return jp_mix_run(argv[0], &scene.mix, choose_next_path, ret);
 }
 
 static const struct jp_option options[] = {

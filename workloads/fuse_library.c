@@ -225,7 +225,7 @@ static int prepare(void)
 }
 
 /* Returns the feature that the machine lacks, or NULL. Opens scene.fd. */
-static const char *find_missing(void)
+static const char *find_missing_feature(void)
 {
 	struct jp_fork fork = {.namespaces = CLONE_NEWNS};
 	struct jp_child process;
@@ -276,7 +276,7 @@ static int run(int argc, char **argv)
 	if (other)
 		scene.user = OTHER_USER;
 	ret = prepare();
-	why = ret ? NULL : find_missing();
+	why = ret ? NULL : find_missing_feature();
 	if (!ret && !why)
 		ret = run_child();
 	jp_folder_remove();

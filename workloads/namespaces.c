@@ -65,20 +65,21 @@ static int mount_private(const char *folder)
 	return 0;
 }
 
-static int run_nested(void *context);
+static int run_nested_process(void *context);
 
-static int start_nested(struct jp_child *process)
+static int start_nested_process(struct jp_child *process)
 {
 	struct jp_fork fork = {.namespaces = CLONE_NEWPID | CLONE_NEWNS};
 
 	if (scene.user)
 		fork.namespaces |= CLONE_NEWUSER;
-	return jp_process_fork(process, &fork, run_nested, NULL) ?: jp_process_wait_ready(process);
+	return jp_process_fork(process, &fork, run_nested_process, NULL)
+		       ?: jp_process_wait_ready(process);
 }
 
 /* Runs the first process of a namespace, with code in anonymous memory and in a file that only this
  * namespace has. */
-static int run_nested(void *context)
+static int run_nested_process(void *context)
 {
 	struct jp_child deeper = {0};
 	struct jp_program program;
@@ -96,7 +97,8 @@ static int run_nested(void *context)
 			      ?: jp_object_load(&object, path, 0, &loaded)
 			      ?: jp_program_make(&program, &scene.plan);
 	if (!ret && --scene.depth)
-		ret = start_nested(&deeper); /* Do this before this process has other threads. */
+		ret = start_nested_process(
+			&deeper); /* Do this before this process has other threads. */
 	if (!ret)
 		ret = jp_path_thread(program.paths, program.nr_paths)
 			      ?: jp_path_thread(loaded.paths, JP_OBJECT_PATHS);
@@ -145,7 +147,7 @@ static int run(int argc, char **argv)
 		return jp_handshake_skip(why);
 	}
 	if (!ret)
-		ret = start_nested(&process);
+		ret = start_nested_process(&process);
 	if (!ret)
 		jp_handshake(NULL, NULL);
 	ret = jp_process_stop(&process) ?: ret;

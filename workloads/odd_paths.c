@@ -52,7 +52,7 @@ static struct {
 } scene;
 
 /* Creates directories and stores a path of LONG characters below @folder. Returns 0 or -errno. */
-static int make_long(const char *folder, char *path)
+static int make_long_path(const char *folder, char *path)
 {
 	size_t length = snprintf(path, PATH_MAX, "%s", folder);
 
@@ -102,7 +102,7 @@ static int make_path(unsigned at, const char *folder, char *path)
 	if (place->name)
 		snprintf(path, PATH_MAX, "%s/%s", folder, place->name);
 	else if (!strcmp(place->word, "long"))
-		return make_long(folder, path);
+		return make_long_path(folder, path);
 	else
 		snprintf(path, PATH_MAX, "%s/library.so", scene.merged);
 	return 0;
@@ -133,7 +133,7 @@ static int start_place(unsigned at, const char *folder)
 		       ?: jp_process_wait_ready(&scene.programs[at]);
 }
 
-static int stop_all(void)
+static int stop_processes(void)
 {
 	int failed;
 
@@ -176,7 +176,7 @@ static int run(int argc, char **argv)
 			ret = start_place(at, folder);
 	if (!ret)
 		jp_handshake(NULL, NULL);
-	ret = stop_all() ?: ret;
+	ret = stop_processes() ?: ret;
 	if (ret == -EACCES && scene.wanted[MEMFD])
 		return jp_handshake_skip("executable memfds (vm.memfd_noexec)");
 	return jp_handshake_status(argv[0], ret);

@@ -33,7 +33,7 @@ static int run_briefly(unsigned ms)
 	return EXIT_SUCCESS;
 }
 
-static int run_forked(void *context)
+static int run_forked_process(void *context)
 {
 	return run_briefly(crowd.life);
 }
@@ -61,7 +61,7 @@ static int start_process(struct jp_child *process)
 	if (way < JP_BIRTHS)
 		return jp_process_exec(process, way, NULL, argv);
 	if (way < 7)
-		return jp_process_fork(process, NULL, run_forked, NULL);
+		return jp_process_fork(process, NULL, run_forked_process, NULL);
 	return jp_process_fork(process, NULL, run_until_killed, NULL)
 		       ?: jp_process_wait_ready(process);
 }
@@ -80,7 +80,7 @@ static int end_process(unsigned number)
 }
 
 /* Replaces the oldest process by a new one. Returns 0 or -errno. */
-static int replace_oldest(void *context)
+static int replace_oldest_process(void *context)
 {
 	return end_process(crowd.born - WIDTH) ?: start_process(&crowd.one[crowd.born % WIDTH]);
 }
@@ -96,9 +96,9 @@ static int run(int argc, char **argv)
 	if (jp_handshake_skip_denied())
 		return EXIT_SUCCESS;
 	while (!ret && crowd.born < crowd.count && !jp_handshake_stopping())
-		ret = replace_oldest(NULL);
+		ret = replace_oldest_process(NULL);
 	if (!ret && !then_none)
-		ret = jp_handshake_rounds(replace_oldest, NULL);
+		ret = jp_handshake_rounds(replace_oldest_process, NULL);
 	for (unsigned i = WIDTH; i; i--)
 		if (end_process(crowd.born - i))
 			status = EXIT_FAILURE;

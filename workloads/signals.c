@@ -91,7 +91,7 @@ static int create_timer(void)
 	return timer_create(CLOCK_MONOTONIC, &event, &scene.timer) ? -errno : set_timer();
 }
 
-static const struct jp_path *next_path(void *context, size_t turn)
+static const struct jp_path *choose_next_path(void *context, size_t turn)
 {
 	int ret = 0;
 
@@ -126,7 +126,7 @@ static int run(int argc, char **argv)
 		ret = jp_mix_paths(&scene.mix, outer, 0);
 	for (int i = 0; inner[i] && !ret; i++)
 		ret = jp_mix_path(&scene.mix, inner[i], 0, TURNS, NULL);
-	return jp_mix_run(argv[0], &scene.mix, next_path, ret);
+	return jp_mix_run(argv[0], &scene.mix, choose_next_path, ret);
 }
 
 static const struct jp_option options[] = {{"--stack", .set = &scene.own_stack,

@@ -76,7 +76,7 @@ static int write_program(unsigned n)
 }
 
 /* Publishes the code on the fresh pages, which are executable now, and lets threads run it. */
-static int publish_fresh(void)
+static int publish_fresh_pages(void)
 {
 	unsigned *filled = &toggling.filled[toggling.group];
 	int ret = 0;
@@ -118,12 +118,12 @@ static int act_toggle(void *context, const char *arg)
 		ret = toggle_pages();
 		atomic_store(&closed, 0);
 		syscall(SYS_futex, &closed, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
-		return ret ?: publish_fresh();
+		return ret ?: publish_fresh_pages();
 	}
 	if (toggling.stop == IDLE_PAGES)
 		toggling.group = (toggling.group + 1) % JP_SCHEDULE_GROUPS;
 	jp_schedule_close_group(schedule, toggling.group);
-	ret = toggle_pages() ?: publish_fresh();
+	ret = toggle_pages() ?: publish_fresh_pages();
 	jp_schedule_open_group(schedule, toggling.group);
 	return ret;
 }
@@ -150,7 +150,7 @@ static int begin(void)
 	for (toggling.group = 0; toggling.group < groups && !ret; toggling.group++) {
 		toggling.fresh = toggling.filled[toggling.group];
 		toggling.filled[toggling.group] = 0;
-		ret = publish_fresh();
+		ret = publish_fresh_pages();
 	}
 	toggling.group = 0;
 	guarded = &heap->region;

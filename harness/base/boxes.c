@@ -119,7 +119,7 @@ static void split_nodes(struct jp_boxes_node *nodes, size_t count, size_t middle
 		select_nth(nodes, count, middle, PLACE);
 }
 
-static void include_below(struct jp_boxes_node *node, const struct jp_boxes_node *below)
+static void include_subtree(struct jp_boxes_node *node, const struct jp_boxes_node *below)
 {
 	node->bounds = (struct jp_box){.start = jp_min(node->bounds.start, below->bounds.start),
 				       .end = jp_max(node->bounds.end, below->bounds.end),
@@ -141,9 +141,9 @@ static void build_tree(struct jp_boxes_node *nodes, size_t count)
 	swap(&nodes[0], &nodes[middle]);
 	build_tree(nodes + 1, middle);
 	build_tree(nodes + 1 + middle, count - middle - 1);
-	include_below(nodes, nodes + 1);
+	include_subtree(nodes, nodes + 1);
 	if (count > middle + 1)
-		include_below(nodes, nodes + 1 + middle);
+		include_subtree(nodes, nodes + 1 + middle);
 }
 
 void jp_boxes_build(struct jp_boxes *boxes)

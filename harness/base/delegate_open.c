@@ -22,7 +22,7 @@
 
 enum { HEAD = 64, TO_LIST = O_RDONLY | O_DIRECTORY | O_CLOEXEC, BELOW = TO_LIST | O_NOFOLLOW };
 
-static int open_named(const char *path)
+static int open_named_path(const char *path)
 {
 	jp_cleanup_close int at = jp_open_named_folder(path, strlen(path));
 	int fd = at < 0 ? at : openat(at, ".", TO_LIST);
@@ -39,7 +39,7 @@ static int open_folder(struct jp_delegate *delegate, size_t i, const char *path,
 	int failed;
 
 	delegate->folders[i].path = path;
-	delegate->folders[i].fd = open_named(path);
+	delegate->folders[i].fd = open_named_path(path);
 	failed = delegate->folders[i].fd < 0 ? delegate->folders[i].fd : 0;
 	delegate->folders[i].real = realpath(path, NULL);
 	if (!failed && !delegate->folders[i].real)
@@ -112,7 +112,7 @@ int jp_delegate_input(const struct jp_delegate *delegate, const char *path, stru
 /* Descends from @folder along @rest. Follows no link, and enters only folders that nobody else can
  * write to: a copied link may lead out of @folder. Returns the descriptor of the last folder, or
  * -errno. @last: the last part of @rest. */
-static int open_below(int folder, const char *rest, const char **last)
+static int open_path_below(int folder, const char *rest, const char **last)
 {
 	jp_cleanup_close int at = openat(folder, ".", TO_LIST);
 	const char *slash;
@@ -158,7 +158,7 @@ static int open_folder_of(const struct jp_delegate *delegate, const char *path, 
 					   ?: skip_folder(path, delegate->folders[i].real);
 
 		if (rest && delegate->folders[i].fd >= 0)
-			return open_below(delegate->folders[i].fd, rest, last);
+			return open_path_below(delegate->folders[i].fd, rest, last);
 	}
 	return -EACCES;
 }

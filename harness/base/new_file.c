@@ -73,7 +73,7 @@ static int make_with_own_name(struct jp_new_file *file,
 }
 
 /* Opens a file without a name. Returns -1 if the file needs a name from the start. */
-static int open_nameless(struct jp_new_file *file, mode_t mode)
+static int open_nameless_file(struct jp_new_file *file, mode_t mode)
 {
 	int fd = -1;
 
@@ -112,7 +112,7 @@ static int open_file(struct jp_new_file *file, const char *path, mode_t mode, bo
 	int fd = begin_file(file, path, err);
 
 	if (!fd) {
-		fd = nameless ? open_nameless(file, mode) : -1;
+		fd = nameless ? open_nameless_file(file, mode) : -1;
 		if (fd < 0)
 			fd = make_with_own_name(file, create_temporary, mode, err);
 	}

@@ -87,7 +87,7 @@ DIR *__wrap_opendir(const char *path);
 int __wrap_open(const char *path, int flags, ...);
 int __wrap_openat(int dir, const char *path, int flags, ...);
 
-static void *note_null(void *thing)
+static void *note_failed_allocation(void *thing)
 {
 	if (!thing)
 		jp_shortage_note(errno);
@@ -96,27 +96,27 @@ static void *note_null(void *thing)
 
 void *__wrap_malloc(size_t size)
 {
-	return note_null(__real_malloc(size));
+	return note_failed_allocation(__real_malloc(size));
 }
 
 void *__wrap_calloc(size_t count, size_t size)
 {
-	return note_null(__real_calloc(count, size));
+	return note_failed_allocation(__real_calloc(count, size));
 }
 
 void *__wrap_realloc(void *old, size_t size)
 {
-	return note_null(__real_realloc(old, size));
+	return note_failed_allocation(__real_realloc(old, size));
 }
 
 char *__wrap_strdup(const char *text)
 {
-	return note_null(__real_strdup(text));
+	return note_failed_allocation(__real_strdup(text));
 }
 
 char *__wrap_strndup(const char *text, size_t most)
 {
-	return note_null(__real_strndup(text, most));
+	return note_failed_allocation(__real_strndup(text, most));
 }
 
 int __wrap_vasprintf(char **text, const char *format, va_list more)
@@ -141,32 +141,32 @@ int __wrap_asprintf(char **text, const char *format, ...)
 
 char *__wrap_realpath(const char *path, char *to)
 {
-	return note_null(__real_realpath(path, to));
+	return note_failed_allocation(__real_realpath(path, to));
 }
 
 FILE *__wrap_open_memstream(char **text, size_t *size)
 {
-	return note_null(__real_open_memstream(text, size));
+	return note_failed_allocation(__real_open_memstream(text, size));
 }
 
 DIR *__wrap_fdopendir(int fd)
 {
-	return note_null(__real_fdopendir(fd));
+	return note_failed_allocation(__real_fdopendir(fd));
 }
 
 FILE *__wrap_fopen(const char *path, const char *mode)
 {
-	return note_null(__real_fopen(path, mode));
+	return note_failed_allocation(__real_fopen(path, mode));
 }
 
 FILE *__wrap_fdopen(int fd, const char *mode)
 {
-	return note_null(__real_fdopen(fd, mode));
+	return note_failed_allocation(__real_fdopen(fd, mode));
 }
 
 DIR *__wrap_opendir(const char *path)
 {
-	return note_null(__real_opendir(path));
+	return note_failed_allocation(__real_opendir(path));
 }
 
 static int note_failed_open(int fd)

@@ -28,7 +28,7 @@ const char *const jp_attach_boundaries[] = {
 	NULL,
 };
 
-static int open_all(struct jp_session *session, bool sample, struct jp_error *err)
+static int open_all_events(struct jp_session *session, bool sample, struct jp_error *err)
 {
 	unsigned int unexplained;
 	int ret;
@@ -43,8 +43,8 @@ static int open_all(struct jp_session *session, bool sample, struct jp_error *er
  * process from then on inherits both. */
 static int start_sideband(struct jp_session *session, bool sample, struct jp_error *err)
 {
-	int ret =
-		jp_session_boundary(session, "before-open", err) ?: open_all(session, sample, err);
+	int ret = jp_session_boundary(session, "before-open", err)
+			  ?: open_all_events(session, sample, err);
 
 	if (ret)
 		return ret;

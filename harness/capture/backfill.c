@@ -116,8 +116,8 @@ static int write_map(struct jp_session *session, struct jp_backfill *backfill, p
 	return note_event(backfill, jp_procmap_event(map, (uint32_t)pid, time), pid);
 }
 
-static int write_missing(struct jp_session *session, void *context, pid_t pid,
-			 const struct jp_procmap *maps, size_t count, uint64_t date)
+static int write_missing_records(struct jp_session *session, void *context, pid_t pid,
+				 const struct jp_procmap *maps, size_t count, uint64_t date)
 {
 	struct jp_backfill *backfill = context;
 	bool fresh = true;
@@ -135,5 +135,5 @@ static int write_missing(struct jp_session *session, void *context, pid_t pid,
 int jp_backfill_write(struct jp_session *session, struct jp_backfill *backfill, pid_t pid,
 		      const struct jp_reading *reading, struct jp_error *err)
 {
-	return jp_reading_apply(session, pid, reading, write_missing, backfill, err);
+	return jp_reading_apply(session, pid, reading, write_missing_records, backfill, err);
 }

@@ -175,7 +175,7 @@ static void note_hit(void *context, uint64_t id)
 }
 
 /* Returns whether each of the breakpoints that are set has a sample. The session must be locked. */
-static bool all_hit(const struct job *job)
+static bool have_all_hit(const struct job *job)
 {
 	for (size_t i = job->tried; i < job->tried + job->armed; i++)
 		if (!((struct instruction *)jp_map_find(&job->instructions, job->addrs[i]))->hit)
@@ -283,7 +283,7 @@ static int run_group(struct job *job, struct jp_error *err)
 
 	until = jp_clock_timespec(job->since + job->limit);
 	pthread_mutex_lock(&session->lock);
-	while (!ret && !(hit = all_hit(job)) && !session->worker.ending && !session->exited &&
+	while (!ret && !(hit = have_all_hit(job)) && !session->worker.ending && !session->exited &&
 	       waited != ETIMEDOUT)
 		waited = pthread_cond_timedwait(&session->changed, &session->lock, &until);
 	ending = session->worker.ending || session->exited;
@@ -382,7 +382,7 @@ static void stop(struct jp_session *session)
 	}
 }
 
-static void free_all(struct jp_session *session)
+static void free_breakpoints(struct jp_session *session)
 {
 	struct job *job = session->state;
 
@@ -421,6 +421,6 @@ static const struct jp_capture breakpoint = {
 	.begin = begin,
 	.stop = stop,
 	.finish = jp_recorder_finish,
-	.free = free_all,
+	.free = free_breakpoints,
 };
 JP_REGISTER(capture, breakpoint);

@@ -72,7 +72,7 @@ static void end_round(struct jp_recorder *recorder, bool any, bool settled)
 }
 
 /* Drains all rings once. The session must be locked. Returns whether there were any records. */
-static bool drain_once(struct jp_session *session)
+static bool drain_rings(struct jp_session *session)
 {
 	struct jp_recorder *recorder = session->recorder;
 	bool any, settled;
@@ -131,7 +131,7 @@ static void *drain_thread(void *context)
 		wanted = drain->passes_wanted;
 		stop = drain->stopping;
 		handle_wakeups(session, events, count);
-		any = drain_once(session);
+		any = drain_rings(session);
 		drain->passes_done = wanted;
 		pthread_cond_broadcast(&session->changed);
 		pthread_mutex_unlock(&session->lock);

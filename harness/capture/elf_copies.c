@@ -129,7 +129,7 @@ static bool read_generation(int fd, uint64_t *gen)
 
 /* Opens @path if it is a regular file with the mapping's inode. Does not compare devices: some file
  * systems report another device in mappings than in stat(). @gen 0: unknown. */
-static int open_same(const char *path, uint64_t ino, uint64_t gen)
+static int open_if_same(const char *path, uint64_t ino, uint64_t gen)
 {
 	jp_cleanup_close int fd = -1;
 	uint64_t other;
@@ -163,7 +163,7 @@ static void *copy_thread(void *context)
 			copies->last = &copies->first;
 		pthread_mutex_unlock(&copies->lock);
 		if (copies->late) {
-			file->fd = open_same(file->name, file->ino, file->gen);
+			file->fd = open_if_same(file->name, file->ino, file->gen);
 			file->known = file->fd >= 0 && read_generation(file->fd, &file->gen);
 		}
 		if (file->fd >= 0 || file->image)
@@ -216,7 +216,7 @@ fail:
 	return NULL;
 }
 
-static int open_mapped(pid_t pid, const struct jp_procmap *map, uint64_t gen)
+static int open_mapped_file(pid_t pid, const struct jp_procmap *map, uint64_t gen)
 {
 	char root[PATH_MAX + 64], range[96], exe[32];
 	/* Try the process's own root first: it may have another mount namespace. The last path is
@@ -229,7 +229,7 @@ static int open_mapped(pid_t pid, const struct jp_procmap *map, uint64_t gen)
 		 (unsigned long long)map->start, (unsigned long long)map->end);
 	snprintf(exe, sizeof(exe), "/proc/%d/exe", pid);
 	for (size_t i = 0; fd < 0 && i < sizeof(paths) / sizeof(paths[0]); i++)
-		fd = open_same(paths[i], map->ino, gen);
+		fd = open_if_same(paths[i], map->ino, gen);
 	return fd;
 }
 
@@ -308,7 +308,7 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 	seen = jp_map_at(&copies->seen, hash_mapping(map, gen), sizeof(*seen));
 	if (!seen || *seen)
 		return;
-	fd = copies->late ? -1 : open_mapped(pid, map, gen);
+	fd = copies->late ? -1 : open_mapped_file(pid, map, gen);
 	/* If the file cannot be opened, do not mark it as seen: opening it through another mapping
 	 * may succeed. */
 	if (fd < 0 && !copies->late)

@@ -26,7 +26,7 @@ int jp_perf_open(struct perf_event_attr *attr, pid_t tid, int cpu)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-static void attr_base(struct perf_event_attr *attr, const struct jp_abilities *abilities)
+static void init_common_attr(struct perf_event_attr *attr, const struct jp_abilities *abilities)
 {
 	memset(attr, 0, sizeof(*attr));
 	attr->size = ATTR_SIZE;
@@ -60,8 +60,9 @@ static void set_flags(struct perf_event_attr *attr, uint64_t bits)
 	memcpy(at, &flags, sizeof(flags));
 }
 
-static void attr_contents(struct perf_event_attr *attr, const struct jp_capture_options *options,
-			  const struct jp_abilities *abilities)
+static void set_sample_contents(struct perf_event_attr *attr,
+				const struct jp_capture_options *options,
+				const struct jp_abilities *abilities)
 {
 	attr->sample_type |= PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER;
 	attr->sample_regs_user = jp_registers_user;
@@ -81,12 +82,12 @@ static void attr_contents(struct perf_event_attr *attr, const struct jp_capture_
 void jp_attr_sampling(struct perf_event_attr *attr, const struct jp_capture_options *options,
 		      const struct jp_abilities *abilities, uint32_t frequency)
 {
-	attr_base(attr, abilities);
+	init_common_attr(attr, abilities);
 	attr->config = options->task_clock ? PERF_COUNT_SW_TASK_CLOCK : PERF_COUNT_SW_CPU_CLOCK;
 	attr->freq = 1;
 	attr->sample_freq = frequency;
 	attr->inherit = !options->system_wide;
-	attr_contents(attr, options, abilities);
+	set_sample_contents(attr, options, abilities);
 }
 
 /* Returns the sample_regs_user mask of the stack pointer and the instruction pointer, which
@@ -106,7 +107,7 @@ static uint64_t place_registers(void)
 void jp_attr_witness(struct perf_event_attr *attr, const struct jp_capture_options *options,
 		     const struct jp_abilities *abilities)
 {
-	attr_base(attr, abilities);
+	init_common_attr(attr, abilities);
 	attr->config = options->task_clock ? PERF_COUNT_SW_TASK_CLOCK : PERF_COUNT_SW_CPU_CLOCK;
 	attr->sample_type |= PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER;
 	attr->sample_regs_user = place_registers();
@@ -119,7 +120,7 @@ void jp_attr_witness(struct perf_event_attr *attr, const struct jp_capture_optio
 void jp_attr_sideband(struct perf_event_attr *attr, const struct jp_capture_options *options,
 		      const struct jp_abilities *abilities)
 {
-	attr_base(attr, abilities);
+	init_common_attr(attr, abilities);
 	attr->mmap = 1;
 	attr->mmap2 = 1;
 	attr->mmap_data = options->all_maps;
@@ -132,7 +133,7 @@ void jp_attr_sideband(struct perf_event_attr *attr, const struct jp_capture_opti
 void jp_attr_breakpoint(struct perf_event_attr *attr, const struct jp_capture_options *options,
 			const struct jp_abilities *abilities, uint64_t addr)
 {
-	attr_base(attr, abilities);
+	init_common_attr(attr, abilities);
 	attr->type = PERF_TYPE_BREAKPOINT;
 	attr->config = 0;
 	/* The kernel's own code is not of interest, and breakpoints there need privileges. */
@@ -143,7 +144,7 @@ void jp_attr_breakpoint(struct perf_event_attr *attr, const struct jp_capture_op
 	attr->bp_len = sizeof(long); /* x86 demands this size for execution breakpoints */
 	attr->sample_period = 1;
 	attr->wakeup_events = 1;
-	attr_contents(attr, options, abilities);
+	set_sample_contents(attr, options, abilities);
 	attr->exclude_callchain_kernel = options->chain;
 }
 
@@ -151,7 +152,7 @@ void jp_attr_ring(struct perf_event_attr *attr)
 {
 	const struct jp_abilities none = {0};
 
-	attr_base(attr, &none);
+	init_common_attr(attr, &none);
 }
 
 void jp_attr_layout(const struct perf_event_attr *attr, struct jp_perf_layout *layout)

@@ -177,8 +177,8 @@ static int read_maps(struct jp_gate *gate, struct jp_reading *reading, struct jp
 	return jp_snapshot_read(gate->session, gate->pid, &within_done, reading, err);
 }
 
-static int process_reading(struct jp_gate *gate, const struct jp_reading *reading,
-			   struct jp_error *err)
+static int handle_reading(struct jp_gate *gate, const struct jp_reading *reading,
+			  struct jp_error *err)
 {
 	int ret = jp_snapshot_keep(gate->session, gate->pid, reading, err);
 
@@ -210,7 +210,7 @@ static int watch_process(struct jp_gate *gate, struct jp_error *err)
 	} else {
 		reading.date = gate->date++;
 		put_process(gate, gate->pid, asked, answered);
-		ret = process_reading(gate, &reading, err);
+		ret = handle_reading(gate, &reading, err);
 	}
 	free(reading.bytes);
 	return ret;

@@ -174,7 +174,7 @@ static int begin(struct jp_session *session, int argc, char **argv, struct jp_er
 	return ret ?: jp_start_command(session, jp_gate_environment(gated->gate), open_events, err);
 }
 
-static void gated_free(struct jp_session *session)
+static void free_gate(struct jp_session *session)
 {
 	struct gated_state *gated = session->state;
 
@@ -187,7 +187,8 @@ static void gated_free(struct jp_session *session)
 	free(gated);
 }
 
-static int begin_by(struct jp_session *session, int argc, char **argv, struct jp_error *err)
+static int begin_with_policy(struct jp_session *session, int argc, char **argv,
+			     struct jp_error *err)
 {
 	int ret = jp_session_prepare(session, err) ?: make_gate(session, &external_policy, err);
 	const struct gated_state *gated = session->state;
@@ -203,7 +204,7 @@ static const struct jp_capture gated_capture = {
 	.begin = begin,
 	.stop = jp_recorder_stop,
 	.finish = jp_recorder_finish,
-	.free = gated_free,
+	.free = free_gate,
 };
 JP_REGISTER(capture, gated_capture);
 
@@ -212,9 +213,9 @@ static const struct jp_capture gated_by = {
 	.name = "gated-by",
 	.traits = JP_CAPTURE_LAUNCHES | JP_CAPTURE_EXTERNAL | JP_CAPTURE_GATED,
 	.probe = jp_external_probe,
-	.begin = begin_by,
+	.begin = begin_with_policy,
 	.stop = jp_external_stop,
 	.finish = jp_external_finish,
-	.free = gated_free,
+	.free = free_gate,
 };
 JP_REGISTER(capture, gated_by);

@@ -62,7 +62,7 @@ static void init_capture_info(struct jp_session *session)
 	snprintf(info->order, sizeof(info->order), "enable-first");
 }
 
-static void session_free(struct jp_session *session)
+static void free_session(struct jp_session *session)
 {
 	struct jp_error ignored;
 
@@ -126,7 +126,7 @@ struct jp_session *jp_session_start(const struct jp_capture *capture, int argc, 
 		ret = begin_capture(session, argc, argv, err);
 	if (!ret)
 		return session;
-	session_free(session);
+	free_session(session);
 	errno = -ret;
 	return NULL;
 }
@@ -287,6 +287,6 @@ int jp_session_finish(struct jp_session *session, struct jp_error *err)
 	ret = jp_elf_copies_finish(session->copies, &detail);
 	session->copies = NULL;
 	keep_first_error(&first, ret, err, &detail);
-	session_free(session);
+	free_session(session);
 	return first;
 }

@@ -19,7 +19,7 @@ struct list {
 	int count;
 };
 
-static void add_missing(struct list *list, const char *thing, const char *reason)
+static void add_missing_feature(struct list *list, const char *thing, const char *reason)
 {
 	int length = snprintf(list->text + list->used, list->size - list->used, "%s%s: %s",
 			      list->count ? ", " : "", thing, reason);
@@ -35,7 +35,7 @@ static void add_error(struct list *list, const char *thing, int error)
 	char reason[128];
 
 	jp_perf_reason(error, reason, sizeof(reason));
-	add_missing(list, thing, reason);
+	add_missing_feature(list, thing, reason);
 }
 
 static void probe_ring(struct list *list, pid_t pid)
@@ -60,7 +60,7 @@ static void probe_ring(struct list *list, pid_t pid)
 			 "%s (RLIMIT_MEMLOCK=%lld, kernel.perf_event_mlock_kb=%ld)",
 			 strerrorname_np(error), (long long)limit.rlim_cur,
 			 jp_sysctl("perf_event_mlock_kb", 0));
-		add_missing(list, "mmap of an event ring", reason);
+		add_missing_feature(list, "mmap of an event ring", reason);
 	} else {
 		munmap(ring, size);
 	}
@@ -93,7 +93,7 @@ static void probe_time(struct list *list)
 		"this time namespace moves CLOCK_MONOTONIC by %lld s, and perf's records state the "
 		"time outside (run in the initial one: nsenter -t 1 -T)",
 		seconds);
-	add_missing(list, "one clock for truth and capture", reason);
+	add_missing_feature(list, "one clock for truth and capture", reason);
 }
 
 int jp_probe(const struct jp_capture_options *options, const struct jp_probe_event *event,
@@ -154,7 +154,7 @@ int jp_probe_clock(const struct jp_capture_options *options, int argc, char **ar
 }
 
 /* Lets the task run for a millisecond with the event @fd. Returns its count, or 1 on errors. */
-static uint64_t count_once(int fd)
+static uint64_t measure_count(int fd)
 {
 	uint64_t from = jp_clock_now(), count = 1;
 
@@ -183,7 +183,7 @@ bool jp_probe_counts(uint64_t config)
 	uint64_t count = fd < 0;
 
 	for (int i = 0; i < ROUNDS && !count; i++)
-		count = count_once(fd);
+		count = measure_count(fd);
 	return count;
 }
 

@@ -163,8 +163,8 @@ int jp_reading_want_files(struct jp_session *session, pid_t pid, const struct jp
 	return jp_reading_apply(session, pid, reading, request_copies_of_all, NULL, err);
 }
 
-static int write_all(struct jp_session *session, void *context, pid_t pid,
-		     const struct jp_procmap *maps, size_t count, uint64_t date)
+static int write_map_records(struct jp_session *session, void *context, pid_t pid,
+				 const struct jp_procmap *maps, size_t count, uint64_t date)
 {
 	request_copies_of_all(session, NULL, pid, maps, count, date);
 	/*
@@ -228,7 +228,7 @@ static int snapshot_process(struct jp_session *session, pid_t pid, bool *within_
 {
 	struct jp_reading reading;
 	int ret = jp_snapshot_read(session, pid, within_done, &reading, err)
-			  ?: jp_reading_apply(session, pid, &reading, write_all, NULL, err)
+			  ?: jp_reading_apply(session, pid, &reading, write_map_records, NULL, err)
 			  ?: jp_snapshot_keep(session, pid, &reading, err);
 
 	free(reading.bytes);

@@ -250,7 +250,7 @@ static void *watch_rings(void *context)
 	return NULL;
 }
 
-static uint64_t ring_size(const struct jp_witness *witness)
+static uint64_t get_ring_size(const struct jp_witness *witness)
 {
 	const uint64_t rate = JP_NS_PER_S / witness->attr.sample_period;
 	uint64_t size = RING_LEAST;
@@ -272,7 +272,7 @@ static bool open_ring(struct jp_witness *witness, struct witness_cpu *cpu)
 		return false;
 	}
 	/* EPERM: the ring exceeds RLIMIT_MEMLOCK, so try a smaller one. */
-	for (uint64_t size = ring_size(witness); ret == -EPERM && size >= RING_LEAST; size /= 2)
+	for (uint64_t size = get_ring_size(witness); ret == -EPERM && size >= RING_LEAST; size /= 2)
 		ret = jp_perf_ring_map(&cpu->ring, cpu->owner, size);
 	if (ret)
 		note_denial(witness, "mmap of the witness's ring", -ret);
@@ -377,7 +377,7 @@ struct jp_witness_tally jp_witness_tally(struct jp_witness *witness)
 }
 
 /* Returns how many samples were lost by the event of @cpu and by its inherited copies. */
-static uint64_t read_lost(const struct jp_witness *witness, const struct witness_cpu *cpu)
+static uint64_t read_lost_count(const struct jp_witness *witness, const struct witness_cpu *cpu)
 {
 	struct {
 		uint64_t value, id, lost;
@@ -421,7 +421,7 @@ int jp_witness_close(struct jp_witness *witness, struct jp_witness_summary *summ
 	stop_witness(witness);
 	for (unsigned int i = 0; i < witness->nr_cpus; i++) {
 		if (witness->cpus[i].event >= 0)
-			lost += read_lost(witness, &witness->cpus[i]);
+			lost += read_lost_count(witness, &witness->cpus[i]);
 		close_cpu(&witness->cpus[i]);
 	}
 	if (lost > witness->summary.lost)

@@ -30,7 +30,7 @@ static void print_comment(const char *prefix, const char *text)
 }
 
 /* Lists the validators that cannot judge the capture, grouped by what the capture lacks. */
-static void list_skipped(const struct jp_findings *findings)
+static void list_skipped_validators(const struct jp_findings *findings)
 {
 	for (size_t i = 0; i < findings->nr_skipped; i++) {
 		const char *lack = findings->skipped[i].lack;
@@ -64,7 +64,7 @@ static bool print_row(const char *way, int number, const struct jp_score *score)
 		jp_score_print_line(stdout, row);
 	}
 	if (findings)
-		list_skipped(findings);
+		list_skipped_validators(findings);
 	for (size_t i = 0; findings && i < findings->nr_exceptions; i++) {
 		const struct jp_exception *exception = &findings->exceptions[i];
 

@@ -67,8 +67,8 @@ static void lint_process(struct linting *linting)
 	report(linting, name, &findings, failed, &err);
 }
 
-static void add_readable(struct jp_readable_file **files, char *const *paths, size_t count,
-			 int64_t owner)
+static void add_readable_files(struct jp_readable_file **files, char *const *paths, size_t count,
+			       int64_t owner)
 {
 	for (size_t i = 0; i < count; i++)
 		*(*files)++ = (struct jp_readable_file){paths[i], owner};
@@ -91,10 +91,10 @@ static bool begin_reading(struct linting *linting, const struct jp_operands *fil
 		*status = JP_EXIT_BROKEN;
 		return true;
 	}
-	add_readable(&next, files->list, files->count, -1);
+	add_readable_files(&next, files->list, files->count, -1);
 	if (process->user >= 0) {
-		add_readable(&next, process->dumps, process->nr_dumps, process->user);
-		add_readable(&next, process->perf_maps, process->nr_perf_maps, process->user);
+		add_readable_files(&next, process->dumps, process->nr_dumps, process->user);
+		add_readable_files(&next, process->perf_maps, process->nr_perf_maps, process->user);
 	}
 	confine.readable.files = readable;
 	confine.readable.nr_files = (size_t)(next - readable);
@@ -104,7 +104,7 @@ static bool begin_reading(struct linting *linting, const struct jp_operands *fil
 	return stays;
 }
 
-static int lint_all(struct linting *linting, const struct jp_operands *files)
+static int lint_files(struct linting *linting, const struct jp_operands *files)
 {
 	struct jp_error err = {""};
 	int status;
@@ -172,7 +172,7 @@ static int read_and_lint(struct linting *linting, int argc, char **argv)
 	if (!files.count && !linting->pid)
 		return jp_command_fail_usage("lint", "expected FILE or --pid PID");
 	linting->most = all ? SIZE_MAX : SHOWN;
-	return lint_all(linting, &files);
+	return lint_files(linting, &files);
 }
 
 static int lint(int argc, char **argv)

@@ -52,8 +52,8 @@ static bool parse(struct repro_request *request, int argc, char **argv, int *sta
 }
 
 /* Runs the case in the run directory @dir. Returns 0, or -errno and a message. */
-static int run_first(const struct repro_request *options, const struct jp_case *cas,
-		     const struct jp_run_dir *dir, struct jp_error *err)
+static int run_case_first(const struct repro_request *options, const struct jp_case *cas,
+			  const struct jp_run_dir *dir, struct jp_error *err)
 {
 	struct jp_runner runner = {0};
 	struct jp_result result = {0};
@@ -287,8 +287,8 @@ static int repro(int argc, char **argv)
 	ret = cases ? 0 : -EINVAL;
 	if (!ret && !options.from)
 		ret = jp_make_removable_folder(&ran, NULL, &err)
-			      ?: run_first(&options, jp_cases_find(cases, options.name), &ran,
-					   &err);
+			      ?: run_case_first(&options, jp_cases_find(cases, options.name), &ran,
+						&err);
 	ret = ret ?: jp_make_removable_folder(&work, NULL, &err);
 	status = report_status(ret, &err);
 	if (!ret)

@@ -162,9 +162,9 @@ static size_t start_cases(const struct run_request *options, const struct jp_cas
 
 /* Runs all cases. Judges them in their order, even if a later case ends first. Returns false if the
  * judge process has ended. */
-static bool run_all(const struct run_request *options, const struct jp_cases *cases,
-		    const struct jp_run_judge *judge, struct jp_jobs *jobs,
-		    const struct jp_run_dir *dir)
+static bool run_all_cases(const struct run_request *options, const struct jp_cases *cases,
+			  const struct jp_run_judge *judge, struct jp_jobs *jobs,
+			  const struct jp_run_dir *dir)
 {
 	struct run_progress progress = {.plan = jobs->capacity, .begun = jp_clock_now()};
 	const struct jp_job *job = jobs->list;
@@ -232,7 +232,7 @@ static int run_cases_in_runner(const struct run_request *options, const struct j
 	    jp_jobs_open(&jobs, &runner, plan, options->jobs, &err))
 		jp_command_fail("run", &err);
 	else
-		there = run_all(options, cases, judge, &jobs, dir);
+		there = run_all_cases(options, cases, judge, &jobs, dir);
 	jp_jobs_close(&jobs);
 	if (there) {
 		if (jp_interrupt_signal()) {
@@ -279,7 +279,7 @@ static int run_cases(const struct run_request *options, const struct jp_cases *c
 }
 
 /* Runs those of @cases that were requested. Returns the exit status. */
-static int run_wanted(struct run_request *options, const struct jp_cases *cases)
+static int run_wanted_cases(struct run_request *options, const struct jp_cases *cases)
 {
 	jp_cleanup_arguments struct jp_arguments names = {0};
 	struct jp_error err = {""};
@@ -312,7 +312,7 @@ static int run(int argc, char **argv)
 	status = JP_EXIT_BROKEN;
 	cases = jp_cases_load(options.expected, &err);
 	if (cases && cases->nr_cases)
-		status = run_wanted(&options, cases);
+		status = run_wanted_cases(&options, cases);
 	else
 		fprintf(stderr, "jitproof run: %s\n", cases ? "there is no case" : err.text);
 	jp_arguments_free(&options.globs);

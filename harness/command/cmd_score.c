@@ -101,7 +101,7 @@ static void show_progress(const char *workload)
 }
 
 /* Prints the name of a scene that was run but not judged (--no-judge). */
-static void print_unjudged(size_t number, size_t count, const struct jp_score_row *row)
+static void print_unjudged_scene(size_t number, size_t count, const struct jp_score_row *row)
 {
 	printf("# %zu of %zu: %s: %s\n", number, count, row->cas->name,
 	       row->watched ? "watched" : jp_outcome_text(row->result.outcome));
@@ -201,7 +201,7 @@ static int rejudge(const struct score_request *request, const struct jp_case_fol
 
 /* Judges kept runs again. Lists their folders first, because a process without privileges
  * cannot. */
-static int judge_again(const struct score_request *request)
+static int judge_kept_runs(const struct score_request *request)
 {
 	struct jp_case_folders folders[2] = {0};
 	int status = JP_EXIT_BROKEN;
@@ -282,9 +282,9 @@ static int score(int argc, char **argv)
 	if (!parse(&request, argc, argv, &status))
 		return status;
 	if (request.kept)
-		return judge_again(&request);
+		return judge_kept_runs(&request);
 	if (request.unjudged)
-		request.plan.ran = print_unjudged;
+		request.plan.ran = print_unjudged_scene;
 	request.plan.lines = lines = jp_score_read_scenes(request.scenes, &err);
 	if (!lines)
 		return jp_command_fail("score", &err);

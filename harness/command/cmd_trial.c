@@ -146,8 +146,8 @@ static int run_script(struct trial_request *request, const struct trial_run *run
 	return failed;
 }
 
-static int run_once(struct trial_request *request, const struct trial_run *run,
-		    struct jp_error *err)
+static int run_trial_once(struct trial_request *request, const struct trial_run *run,
+			  struct jp_error *err)
 {
 	const uint64_t start = jp_clock_now();
 	const int failed = request->script ? run_script(request, run, err)
@@ -215,7 +215,7 @@ static int run_trial(void *context)
 	int failed = 0;
 
 	for (size_t i = first; i < RUNS && !failed; i++)
-		failed = run_once(request, &runs[i], &err);
+		failed = run_trial_once(request, &runs[i], &err);
 	if (failed)
 		return failed == -ECANCELED ? JP_EXIT_SKIPPED : jp_command_fail("trial", &err);
 	sum_up(request);

@@ -89,7 +89,7 @@ static void collect_explanation(struct truth_causes *all)
 }
 
 /* Returns the number of samples of the most frequent cause that both explain and the truth name. */
-static uint64_t count_explained(const struct truth_causes *all)
+static uint64_t count_explained_samples(const struct truth_causes *all)
 {
 	uint64_t most = 0;
 
@@ -120,7 +120,7 @@ static const char *judge_cause(const struct truth_causes *all, size_t i)
 		return NULL;
 	if (all->explained[i])
 		return "right";
-	return found <= count_explained(all) ? "covered" : "missed";
+	return found <= count_explained_samples(all) ? "covered" : "missed";
 }
 
 static bool do_causes_agree(const struct truth_causes *all)

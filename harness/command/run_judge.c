@@ -53,7 +53,7 @@ static void judge_case(struct jp_report *report, const struct run_task *work, in
 }
 
 /* Reports the case of @work in a run whose cases are not judged (--no-judge). */
-static void print_unjudged(struct jp_report *report, const struct run_task *work)
+static void report_unjudged_case(struct jp_report *report, const struct run_task *work)
 {
 	struct jp_result *result = jp_report_next(report);
 
@@ -128,7 +128,7 @@ static int serve_runner(const struct jp_run_start *start, int channel, struct jp
 		if (work.kind == JUDGE)
 			judge_case(report, &work, fd, &done);
 		else if (work.kind == UNJUDGED)
-			print_unjudged(report, &work);
+			report_unjudged_case(report, &work);
 		else if (work.kind == CUT_SHORT)
 			cut_report_short(report, dir, work.why, page);
 		else

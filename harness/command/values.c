@@ -32,7 +32,7 @@ void jp_print_publishers(FILE *out)
 }
 
 /* Prints the names of all entries of @kind: a registered struct begins with its name. */
-static void print_registered(enum jp_kind kind, FILE *out)
+static void print_registered_names(enum jp_kind kind, FILE *out)
 {
 	const char *const *entry = NULL;
 
@@ -42,10 +42,10 @@ static void print_registered(enum jp_kind kind, FILE *out)
 
 void jp_print_facts(FILE *out)
 {
-	print_registered(JP_FACT, out);
+	print_registered_names(JP_FACT, out);
 }
 
 void jp_print_lint_rules(FILE *out)
 {
-	print_registered(JP_LINT_RULE, out);
+	print_registered_names(JP_LINT_RULE, out);
 }

@@ -6,7 +6,7 @@
 
 #include "harness/facts/fact.h"
 
-static struct jp_answer_item *next_item(struct jp_answer *answer)
+static struct jp_answer_item *add_item(struct jp_answer *answer)
 {
 	if (answer->count == JP_ANSWER_ITEMS) {
 		answer->overflow = true;
@@ -17,7 +17,7 @@ static struct jp_answer_item *next_item(struct jp_answer *answer)
 
 void jp_answer_text(struct jp_answer *answer, const char *fmt, ...)
 {
-	struct jp_answer_item *item = next_item(answer);
+	struct jp_answer_item *item = add_item(answer);
 	va_list args;
 
 	if (!item)
@@ -30,7 +30,7 @@ void jp_answer_text(struct jp_answer *answer, const char *fmt, ...)
 
 void jp_answer_number(struct jp_answer *answer, uint64_t number)
 {
-	struct jp_answer_item *item = next_item(answer);
+	struct jp_answer_item *item = add_item(answer);
 
 	if (item) {
 		item->is_number = true;

@@ -62,7 +62,7 @@ static bool is_known(enum part part, int error)
 	return error != EINVAL;
 }
 
-static void find_highest(struct jp_answer *answer)
+static void find_highest_bit(struct jp_answer *answer)
 {
 	enum part part = (enum part)answer->how;
 	int found = part == FLAG ? -1 : 0;
@@ -103,21 +103,21 @@ static const struct jp_fact facts[] = {
 	 .probe = try_flags, .how = HOW(JP_ATTR_INHERIT, 0, PERF_SAMPLE_READ)},
 	{"attr.flags.highest",
 	 "Tries each flag of attr alone on a dummy event; the highest that the kernel accepts.",
-	 .probe = find_highest, .how = FLAG},
+	 .probe = find_highest_bit, .how = FLAG},
 	{"attr.sample_type.highest",
 	 "Tries each bit of sample_type on a dummy event; the highest that does not give EINVAL "
 	 "(CODE_PAGE_SIZE 23, WEIGHT_STRUCT 24).",
-	 .probe = find_highest, .how = SAMPLE_TYPE},
+	 .probe = find_highest_bit, .how = SAMPLE_TYPE},
 	{"attr.read_format.highest",
 	 "Tries each bit of read_format on a dummy event; the highest that does not give EINVAL "
 	 "(LOST is 4).",
-	 .probe = find_highest, .how = READ_FORMAT},
+	 .probe = find_highest_bit, .how = READ_FORMAT},
 	{"attr.branch_sample_type.highest",
 	 "Tries each bit of branch_sample_type; the highest that does not give EINVAL.",
-	 .probe = find_highest, .how = BRANCH_TYPE},
+	 .probe = find_highest_bit, .how = BRANCH_TYPE},
 	{"attr.software.highest",
 	 "Tries each number of a software event; the highest that exists (DUMMY is 9, "
 	 "BPF_OUTPUT 10, CGROUP_SWITCHES 11).",
-	 .probe = find_highest, .how = SOFTWARE},
+	 .probe = find_highest_bit, .how = SOFTWARE},
 };
 JP_REGISTER_ROWS(fact, facts);

@@ -37,7 +37,8 @@ static void copy_sample(struct both *both, const struct jp_event *event)
 
 /* Reads a sample and its deferred callchain. Returns false if there is no record with the
  * callchain. */
-static bool read_both(struct jp_answer *answer, struct jp_watch *watch, struct both *both)
+static bool read_sample_and_chain(struct jp_answer *answer, struct jp_watch *watch,
+				  struct both *both)
 {
 	struct jp_event event;
 
@@ -80,7 +81,7 @@ static void defer_leaf_body(struct jp_answer *answer)
 		return;
 	jp_code_outer(jp_code_middle, jp_code_leaf);
 	jp_answer_list(answer);
-	read_both(answer, &watch, &both);
+	read_sample_and_chain(answer, &watch, &both);
 	jp_answer_text(answer, "%s", both.with_cookie ? "a cookie" : "a chain");
 	if (!both.brought) {
 		jp_answer_text(answer, "no record");
@@ -95,7 +96,7 @@ static void answer_length(struct jp_answer *answer, struct jp_watch *watch)
 {
 	struct both both;
 
-	if (read_both(answer, watch, &both))
+	if (read_sample_and_chain(answer, watch, &both))
 		jp_answer_number(answer, both.count);
 	else
 		jp_answer_text(answer, "no record");
@@ -142,7 +143,7 @@ static void defer_leaf_entry(struct jp_answer *answer)
 		return;
 	jp_code_outer(jp_code_middle, jp_code_leaf);
 	jp_answer_list(answer);
-	if (read_both(answer, &watch, &both))
+	if (read_sample_and_chain(answer, &watch, &both))
 		answer_names(answer, &both);
 	else
 		jp_answer_text(answer, "no record");

@@ -69,7 +69,7 @@ static void fill_ring(struct jp_answer *answer)
 	jp_answer_text(answer, "%u LOST of %llu", losses, (unsigned long long)lost);
 }
 
-static void count_lost(struct jp_answer *answer)
+static void count_lost_records(struct jp_answer *answer)
 {
 	struct {
 		uint64_t value, id, lost;
@@ -250,7 +250,7 @@ static const struct jp_fact facts[] = {
 	{"loss.format_lost",
 	 "Makes a page executable 200 times with a ring of one page that is not read; number of "
 	 "lost records by PERF_FORMAT_LOST.",
-	 .probe = count_lost},
+	 .probe = count_lost_records},
 	{"ring.watermark",
 	 "Polls an event with a watermark of 1024 bytes at first, after each mapping record "
 	 "until IN, and once more; the poll events, and the number of records until IN.",

@@ -14,7 +14,7 @@
 #include "harness/facts/test_region.h"
 #include "harness/facts/state_maps.h"
 
-static void fork_once(struct jp_answer *answer, struct jp_watch *watch)
+static void fork_child_once(struct jp_answer *answer, struct jp_watch *watch)
 {
 	pid_t pid;
 
@@ -157,7 +157,7 @@ static void count_switches(struct jp_answer *answer)
 
 static const struct jp_fact facts[] = {
 	{"process.fork", "A forks B, which makes an inherited page r-x and ends; all records.",
-	 .watched = fork_once},
+	 .watched = fork_child_once},
 	{"process.grandchild", "A forks B, B forks C, which maps a page r-x; all records.",
 	 .watched = fork_twice},
 	{"process.shared_memory",

@@ -50,7 +50,7 @@ static bool find_place(struct jp_answer *answer, const void *addr, struct place 
 	return found;
 }
 
-static long uprobe_type(struct jp_answer *answer)
+static long read_uprobe_type(struct jp_answer *answer)
 {
 	static const char path[] = "/sys/bus/event_source/devices/uprobe/type";
 	char text[32];
@@ -64,7 +64,7 @@ static long uprobe_type(struct jp_answer *answer)
 static bool probe_attr(struct perf_event_attr *attr, const struct place *place, bool on_return,
 		       struct jp_answer *answer)
 {
-	long type = uprobe_type(answer);
+	long type = read_uprobe_type(answer);
 
 	*attr = jp_watch_breakpoint(NULL);
 	attr->type = (uint32_t)type;

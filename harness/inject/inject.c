@@ -216,7 +216,7 @@ static int write_event(void *context, const struct jp_event *event)
 	return 0;
 }
 
-static int write_other(void *context, const unsigned char *bytes, uint64_t size)
+static int write_other_record(void *context, const unsigned char *bytes, uint64_t size)
 {
 	struct jp_injection *inject = context;
 
@@ -275,7 +275,8 @@ static int write_output(struct jp_injection *inject)
 
 	inject->dumps.events = 0;
 	inject->output = jp_output_adopt(jp_steal_fd(&inject->fd), path, inject->err);
-	ret = inject->output ? read_input(inject, write_event, begin_copy, write_other) : -ENOMEM;
+	ret = inject->output ? read_input(inject, write_event, begin_copy, write_other_record)
+			     : -ENOMEM;
 	if (!ret)
 		ret = put_codes(inject, UINT64_MAX);
 	if (!ret && jp_perf_copy_end(inject->copy))

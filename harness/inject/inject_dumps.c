@@ -127,7 +127,7 @@ static bool note_function(struct dump_reading *dump, uint32_t pid, uint64_t inde
 /* Returns 1 + the latest function of @pid with code index @index. If @pid has none, returns that of
  * any process, since a child may move code that its ancestor loaded. Returns 0 if no process has
  * one, or -ENOMEM. */
-static int64_t find_latest(struct dump_reading *dump, uint32_t pid, uint64_t index)
+static int64_t find_latest_function(struct dump_reading *dump, uint32_t pid, uint64_t index)
 {
 	const size_t *place;
 
@@ -216,7 +216,7 @@ static int add_move(struct dump_reading *dump, const struct jp_jitdump_record *r
 
 	if (!find_process(dump, record->pid, &code.pid))
 		return 0;
-	moved = find_latest(dump, code.pid, record->move.index) - 1;
+	moved = find_latest_function(dump, code.pid, record->move.index) - 1;
 	if (moved < -1)
 		return -ENOMEM;
 	if (moved < 0 || !record->move.size) {

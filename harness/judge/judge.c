@@ -213,7 +213,7 @@ static void end_file(struct judging *judging)
 
 /* Reads injected.data for the validators that need it. A failure to read it affects only those
  * validators. */
-static void read_injected(struct judging *judging)
+static void read_injected_file(struct judging *judging)
 {
 	struct jp_error err;
 	int failed;
@@ -297,7 +297,7 @@ static int judge_sides(struct judging *judging, const struct jp_control *control
 		return jp_fail(err, ENOMEM, "%s: out of memory", evidence->dir);
 	end_file(judging);
 	if (judging->asked.injected)
-		read_injected(judging);
+		read_injected_file(judging);
 	judgement->info = evidence->info;
 	jp_losses_add(&judging->losses, &judgement->info);
 	failed = collect_findings(&judging->sides[0], &judgement->findings);

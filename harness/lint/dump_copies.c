@@ -64,8 +64,8 @@ static void check_gaps(const struct jp_lint_dump *dump, struct jp_lint_findings 
 
 /* Returns the offset of the first LOAD with the same time as @record, or 0 if @record is the
  * first. */
-static uint64_t find_first(struct jp_map *first, const struct jp_jitdump_record *record,
-			   struct jp_lint_findings *findings)
+static uint64_t find_first_load(struct jp_map *first, const struct jp_jitdump_record *record,
+				struct jp_lint_findings *findings)
 {
 	uint64_t *at = jp_map_at(first, record->time, sizeof(*at));
 
@@ -95,7 +95,7 @@ static void check_copies(const struct jp_lint_dump *dump, struct jp_lint_finding
 		if (record->type != JP_JITDUMP_LOAD)
 			continue;
 		memcpy(&prefix, dump->bytes + record->at, sizeof(prefix));
-		copy.from = find_first(&first, record, findings);
+		copy.from = find_first_load(&first, record, findings);
 		copy.size = prefix.total_size;
 		if (!copy.from || copy.at < end || copy.from + copy.size > copy.at ||
 		    !are_equal(dump, copy.from, copy.at, copy.size))

@@ -26,7 +26,7 @@ static void check_owner(const struct jp_lint_file *file, struct jp_lint_findings
 
 /* Reports a file that is older than its process. A file's time of change can be up to one clock
  * tick early. */
-static void check_stale(const struct jp_lint_file *file, struct jp_lint_findings *findings)
+static void check_file_age(const struct jp_lint_file *file, struct jp_lint_findings *findings)
 {
 	const struct jp_lint_process *process = file->process;
 	const uint64_t tick = JP_NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
@@ -43,6 +43,6 @@ static void check_stale(const struct jp_lint_file *file, struct jp_lint_findings
 static const struct jp_lint_rule rules[] = {
 	{"file.mode", JP_LINT_WARNING, "others may write to the file", .file = check_mode},
 	{"file.owner", JP_LINT_WARNING, "the file is another user's", .file = check_owner},
-	{"file.stale", JP_LINT_ERROR, "the file is older than its process", .file = check_stale},
+	{"file.stale", JP_LINT_ERROR, "the file is older than its process", .file = check_file_age},
 };
 JP_REGISTER_ROWS(lint_rule, rules);

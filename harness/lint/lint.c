@@ -53,7 +53,7 @@ static ssize_t read_head(struct jp_lint_file *file, struct jp_jitdump_header *he
 	return got;
 }
 
-static int add_published(struct jp_lint_process *process, uint64_t start, uint64_t size)
+static int add_published_range(struct jp_lint_process *process, uint64_t start, uint64_t size)
 {
 	struct jp_lint_range *range = jp_array_push(&process->published, &process->nr_published,
 						    &process->published_capacity);
@@ -103,9 +103,9 @@ static int check_dump(struct jp_lint_dump *dump, struct jp_lint_process *process
 		const struct jp_jitdump_record *record = &dump->records[i];
 
 		if (record->type == JP_JITDUMP_LOAD)
-			ret = add_published(process, record->load.addr, record->load.size);
+			ret = add_published_range(process, record->load.addr, record->load.size);
 		else if (record->type == JP_JITDUMP_MOVE)
-			ret = add_published(process, record->move.to, record->move.size);
+			ret = add_published_range(process, record->move.to, record->move.size);
 	}
 	return ret;
 }
@@ -122,7 +122,7 @@ static int check_map(struct jp_lint_map *map, struct jp_lint_process *process,
 		    jp_lint_begin_rule(findings, rule))
 			apply_to_map(rule, map, findings);
 	for (size_t i = 0; !ret && process && i < map->count; i++)
-		ret = add_published(process, map->lines[i].start, map->lines[i].size);
+		ret = add_published_range(process, map->lines[i].start, map->lines[i].size);
 	return ret;
 }
 

@@ -9,7 +9,7 @@
 /* Longest name in perf: its struct symbol stores the length in 16 bits. */
 enum { LONGEST = 65535 };
 
-static void check_empty(struct jp_lint_findings *findings, uint64_t at, const char *name)
+static void check_empty_name(struct jp_lint_findings *findings, uint64_t at, const char *name)
 {
 	if (!*name)
 		jp_lint_found(findings, at, "no name");
@@ -57,7 +57,7 @@ static void check_length(struct jp_lint_findings *findings, uint64_t at, const c
 }
 
 static const struct jp_lint_rule rules[] = {
-	{"name.empty", JP_LINT_WARNING, "code without a name", .each_name = check_empty},
+	{"name.empty", JP_LINT_WARNING, "code without a name", .each_name = check_empty_name},
 	{"name.utf8", JP_LINT_WARNING, "a name is not UTF-8", .each_name = check_utf8},
 	{"name.control", JP_LINT_WARNING, "a name contains control characters",
 	 .each_name = check_control},

@@ -79,7 +79,8 @@ static void check_deleted(const struct jp_lint_process *process, struct jp_lint_
 }
 
 /* Returns how many bytes of @map have published names. */
-static uint64_t count_published(const struct jp_lint_process *process, const struct jp_procmap *map)
+static uint64_t count_published_bytes(const struct jp_lint_process *process,
+				      const struct jp_procmap *map)
 {
 	const struct jp_lint_range *ranges = process->published;
 	uint64_t to = map->start, bytes = 0;
@@ -105,7 +106,7 @@ static void check_names(const struct jp_lint_process *process, struct jp_lint_fi
 		const struct jp_procmap *map = &process->maps[i];
 
 		if (is_executable(map) && (is_anonymous(map) || is_named_memory(map)) &&
-		    !count_published(process, map))
+		    !count_published_bytes(process, map))
 			jp_lint_found(
 				findings, map->start,
 				"%" PRIu64 " executable bytes of %s, and no file names any of them",
@@ -121,7 +122,7 @@ static void check_unread_map(const struct jp_lint_process *process,
 	for (size_t i = 0; i < process->nr_maps; i++) {
 		const struct jp_procmap *map = &process->maps[i];
 		uint64_t bytes = is_executable(map) && is_named_memory(map)
-					 ? count_published(process, map)
+					 ? count_published_bytes(process, map)
 					 : 0;
 
 		if (bytes)

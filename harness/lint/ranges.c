@@ -97,8 +97,8 @@ static void check_load_padding(const struct jp_lint_dump *dump, struct jp_lint_f
 	}
 }
 
-static void check_mapped(const struct jp_lint_process *process, struct jp_lint_code *codes,
-			 size_t count, struct jp_lint_findings *findings)
+static void check_code_is_mapped(const struct jp_lint_process *process, struct jp_lint_code *codes,
+				 size_t count, struct jp_lint_findings *findings)
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct jp_procmap *map = jp_lint_find_mapping(process, codes[i].start);
@@ -119,7 +119,7 @@ static void check_dump_mapped(const struct jp_lint_dump *dump, struct jp_lint_fi
 	size_t count;
 
 	if (dump->file.process && (codes = jp_lint_code_of_dump(dump, &count, findings)))
-		check_mapped(dump->file.process, codes, count, findings);
+		check_code_is_mapped(dump->file.process, codes, count, findings);
 }
 
 static void check_map_mapped(const struct jp_lint_map *map, struct jp_lint_findings *findings)
@@ -128,7 +128,7 @@ static void check_map_mapped(const struct jp_lint_map *map, struct jp_lint_findi
 	size_t count;
 
 	if (map->file.process && (codes = jp_lint_code_of_map(map, &count, findings)))
-		check_mapped(map->file.process, codes, count, findings);
+		check_code_is_mapped(map->file.process, codes, count, findings);
 }
 
 static const struct jp_lint_rule rules[] = {

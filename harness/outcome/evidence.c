@@ -56,7 +56,7 @@ void jp_check_files(const struct jp_truth *truth, const struct jp_judgement *jud
 }
 
 /* Returns the most samples that any method judged. */
-static uint64_t count_judged(const struct jp_findings *findings)
+static uint64_t count_judged_samples(const struct jp_findings *findings)
 {
 	uint64_t most = 0;
 
@@ -91,7 +91,7 @@ static bool is_elsewhere(const struct jp_result *result, const struct jp_metric 
 void jp_check_samples_elsewhere(struct jp_result *result)
 {
 	const struct jp_findings *findings = &result->findings;
-	uint64_t elsewhere = 0, here = count_judged(findings);
+	uint64_t elsewhere = 0, here = count_judged_samples(findings);
 
 	for (size_t i = 0; i < findings->nr_metrics; i++)
 		if (is_elsewhere(result, &findings->metrics[i]))

@@ -134,9 +134,9 @@ static struct jp_expectation *make_allowance(const char *reason,
 }
 
 /* Returns an `allow` line with the bound of @excuse, or NULL if the table is full. */
-static const struct jp_expectation *allow_as(const struct jp_excuse *excuse,
-					     const struct jp_findings *findings,
-					     const struct jp_exception *exception)
+static const struct jp_expectation *make_bounded_allowance(const struct jp_excuse *excuse,
+							   const struct jp_findings *findings,
+							   const struct jp_exception *exception)
 {
 	struct jp_expectation *one = make_allowance(excuse->reason, exception);
 	const char *most = excuse->most;
@@ -229,8 +229,9 @@ static struct excuses find_excuses(const struct publishing *publishing,
 
 /* Returns how many exceptions @excuses permit among @part, which are those of some processes: the
  * sum of the bounds. */
-static double count_excused(const struct excuses *excuses, const struct jp_findings *findings,
-			    const struct jp_exception *exception, uint64_t part)
+static double count_excused_exceptions(const struct excuses *excuses,
+				       const struct jp_findings *findings,
+				       const struct jp_exception *exception, uint64_t part)
 {
 	double sum = 0;
 
@@ -258,12 +259,13 @@ static const struct jp_expectation *allow_parts(const struct excuses *first,
 					   : exception->count;
 
 	if (one && memcmp(first, later, sizeof(*first)) == 0)
-		one->max = count_excused(first, findings, exception, exception->count);
+		one->max = count_excused_exceptions(first, findings, exception, exception->count);
 	else if (one)
-		one->max = count_excused(first, findings, exception, exception->in_first) +
-			   count_excused(later, findings, exception, exception->in_later) +
-			   fmax(count_excused(first, findings, exception, inherited),
-				count_excused(later, findings, exception, inherited));
+		one->max =
+			count_excused_exceptions(first, findings, exception, exception->in_first) +
+			count_excused_exceptions(later, findings, exception, exception->in_later) +
+			fmax(count_excused_exceptions(first, findings, exception, inherited),
+			     count_excused_exceptions(later, findings, exception, inherited));
 	return one;
 }
 
@@ -283,6 +285,6 @@ const struct jp_expectation *jp_excuse_find(const struct jp_case *cas,
 	if (!first.count && !later.count)
 		return NULL;
 	if (first.count == 1 && later.count == 1 && first.list[0] == later.list[0])
-		return allow_as(first.list[0], findings, exception);
+		return make_bounded_allowance(first.list[0], findings, exception);
 	return allow_parts(&first, &later, findings, exception);
 }

@@ -63,7 +63,7 @@ static bool is_published(const char *name)
 }
 
 /* Reports a perf map or jitdump in the case's folder if the case publishes nothing. */
-static void check_published(const struct jp_evidence *evidence, struct jp_result *result)
+static void check_published_files(const struct jp_evidence *evidence, struct jp_result *result)
 {
 	const struct jp_case *cas = result->cas;
 	struct jp_folder_names names = {0};
@@ -99,7 +99,7 @@ void jp_check_stated(const struct jp_evidence *evidence, const struct jp_perfdat
 		return;
 	}
 	jp_check_figures(evidence, file, result);
-	check_published(evidence, result);
+	check_published_files(evidence, result);
 	check_number(result, "--freq=", "frequency_asked", info->frequency_asked);
 	check_number(result, "--stack=", "stack_dump", info->stack_dump);
 	if (find_option(cas, "--synth="))

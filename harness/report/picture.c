@@ -33,8 +33,8 @@ struct picture_naming {
 
 /* Returns the name that a JIT published for @addr, or NULL. Does not use symbols of mapped files,
  * which may have been replaced since. */
-static const char *find_published(struct jp_names *names, const struct jp_mapping *mapping,
-				  uint64_t addr)
+static const char *find_published_name(struct jp_names *names, const struct jp_mapping *mapping,
+				       uint64_t addr)
 {
 	const struct jp_name name = jp_names_find(names, mapping, addr);
 
@@ -52,7 +52,7 @@ static const char *name_frame(const struct picture_naming *naming, const struct 
 	const struct jp_mapping *mapping = jp_replay_find(naming->spaces, sample->pid, addr);
 	const char *name = mapping ? mapping->name : "[unmapped]", *slash = strrchr(name, '/');
 	const char *published =
-		naming->names && mapping ? find_published(naming->names, mapping, addr) : NULL;
+		naming->names && mapping ? find_published_name(naming->names, mapping, addr) : NULL;
 
 	if (code)
 		return code->name;

@@ -100,7 +100,7 @@ static void end_with_error(struct running *run, int ret, const struct jp_error *
 }
 
 /* Returns whether the profiler crashed (@dir/crash exists), which explains other errors. */
-static bool profiler_crashed(const char *dir)
+static bool has_profiler_crashed(const char *dir)
 {
 	char path[4096];
 
@@ -145,7 +145,7 @@ static bool has_deep_chains(const struct jp_watched *watch, char *missing, size_
 
 /* Returns whether everything that the case needs is available. If not, stores the case's
  * outcome. */
-static bool probe_needs(struct running *run)
+static bool probe_requirements(struct running *run)
 {
 	const struct jp_watched *watch = &run->watch;
 	const char *profiler = jp_merge_profiler(watch->cas);
@@ -181,7 +181,7 @@ static bool try_case(struct running *run)
 		end_case(run, JP_ERROR, err.text);
 		return false;
 	}
-	if (!find_program(run) || !probe_needs(run))
+	if (!find_program(run) || !probe_requirements(run))
 		return false;
 	ret = jp_watch(watch, &err);
 	if (!ret && cas->inject)
@@ -189,7 +189,7 @@ static bool try_case(struct running *run)
 	if (!ret)
 		ret = jp_readers_ask(run->runner->readers ?: "none", cas, watch->dir, &err);
 	/* If the profiler crashed, let the judge decide whether the case expects that. */
-	if (ret && profiler_crashed(watch->dir))
+	if (ret && has_profiler_crashed(watch->dir))
 		ret = 0;
 	if (ret)
 		end_with_error(run, ret, &err);

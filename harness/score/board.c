@@ -39,7 +39,7 @@ static void format_cell(const struct jp_score_row *row, enum jp_score_column col
 
 /* Returns the number of characters of a cell in @column, without the cell's mark. All columns fit
  * into a line of 80 characters. */
-static int column_width(enum jp_score_column column)
+static int get_column_width(enum jp_score_column column)
 {
 	const int name = (int)strlen(jp_score_column_text(column));
 	const int value = (int)strlen(jp_score_column_is_bad(column) ? "99999" : "99.99%");
@@ -52,7 +52,7 @@ static void print_cell(FILE *out, const struct jp_score_row *row, enum jp_score_
 	char text[32];
 
 	format_cell(row, column, text, sizeof(text));
-	fprintf(out, "%*s%c", column_width(column), text, is_good(row, column) ? ' ' : '!');
+	fprintf(out, "%*s%c", get_column_width(column), text, is_good(row, column) ? ' ' : '!');
 }
 
 void jp_score_print_line(FILE *out, const struct jp_score_row *row)
@@ -122,7 +122,7 @@ static void print_head(FILE *out, const char *what)
 {
 	fprintf(out, "%-*s", LABEL, what);
 	for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS; column++)
-		fprintf(out, "%*s ", column_width(column), jp_score_column_text(column));
+		fprintf(out, "%*s ", get_column_width(column), jp_score_column_text(column));
 	fprintf(out, "%*s\n", CPU_WIDTH, "CPU");
 }
 

@@ -50,7 +50,7 @@ void jp_announcements_open(struct jp_announcements *announced)
 }
 
 /* Returns the ring with the oldest record that is not applied, or NULL. */
-static struct jp_announcements_ring *find_oldest(struct jp_announcements *announced)
+static struct jp_announcements_ring *find_oldest_record(struct jp_announcements *announced)
 {
 	struct jp_announcements_ring *oldest = NULL;
 
@@ -92,7 +92,7 @@ void jp_announcements_update(struct jp_announcements *announced)
 
 	/* Another process may write later records meanwhile: those of two CPUs are in order only up
 	 * to @now. */
-	while (announced->replay && (ring = find_oldest(announced)) &&
+	while (announced->replay && (ring = find_oldest_record(announced)) &&
 	       jp_perf_record_time(&ring->layout, ring->next) <= now) {
 		if (jp_perf_decode(&ring->layout, ring->next, &event, &regs) ||
 		    !apply_event(announced, &event)) {

@@ -19,15 +19,15 @@ static uint64_t count_with_file(const uint64_t names[JP_NAMES])
 }
 
 /* Returns the number of instructions that had a name when they ran. */
-static uint64_t count_named(const uint64_t names[JP_NAMES])
+static uint64_t count_named_instructions(const uint64_t names[JP_NAMES])
 {
 	return names[JP_NAME_RIGHT] + names[JP_NAME_WRONG] + names[JP_NAME_STALE];
 }
 
 /* Adds the cell of late names. Entries that are still missing at the end could come late, so
  * without late ones they leave the cell empty. */
-static void add_late(struct jp_cells *cells, const char *name, const char *question,
-		     const uint64_t names[JP_NAMES])
+static void add_late_cell(struct jp_cells *cells, const char *name, const char *question,
+			  const uint64_t names[JP_NAMES])
 {
 	const uint64_t late = names[JP_NAME_LATE];
 
@@ -37,11 +37,12 @@ static void add_late(struct jp_cells *cells, const char *name, const char *quest
 
 static void add_map(struct jp_cells *cells, const struct jp_tally *tally)
 {
-	const uint64_t *names = tally->names[JP_SOURCE_MAP], named = count_named(names);
+	const uint64_t *names = tally->names[JP_SOURCE_MAP],
+		       named = count_named_instructions(names);
 
 	add_cell(cells, "map.missing", "running code is in no line of the perf map",
 		 names[JP_NAME_MISSING], count_with_file(names));
-	add_late(cells, "map.late", "code runs before its line is in the perf map", names);
+	add_late_cell(cells, "map.late", "code runs before its line is in the perf map", names);
 	add_cell(cells, "map.wrong", "an older line of the perf map hides the last one",
 		 names[JP_NAME_WRONG], named);
 	add_cell(cells, "map.stale", "the code under a line of the perf map changed",
@@ -55,11 +56,12 @@ static void add_map(struct jp_cells *cells, const struct jp_tally *tally)
 static void add_dump(struct jp_cells *cells, const struct jp_tally *tally,
 		     const struct jp_tally *all)
 {
-	const uint64_t *names = tally->names[JP_SOURCE_DUMP], named = count_named(names);
+	const uint64_t *names = tally->names[JP_SOURCE_DUMP],
+		       named = count_named_instructions(names);
 
 	add_cell(cells, "dump.missing", "running code is in no record of the jitdump",
 		 names[JP_NAME_MISSING], count_with_file(names));
-	add_late(cells, "dump.late", "code runs before its record is in the jitdump", names);
+	add_late_cell(cells, "dump.late", "code runs before its record is in the jitdump", names);
 	add_cell(cells, "dump.wrong", "an older record of the jitdump hides the last one",
 		 names[JP_NAME_WRONG], named);
 	add_cell(cells, "dump.stale", "the jitdump holds other instructions than memory",
@@ -126,7 +128,7 @@ static uint64_t count_unpublished(const struct jp_tally *tally)
 	return map < dump ? map : dump;
 }
 
-static uint64_t count_forked(const struct jp_tally *tally)
+static uint64_t count_unnamed_in_forks(const struct jp_tally *tally)
 {
 	uint64_t sum = 0;
 
@@ -162,7 +164,7 @@ void jp_cells_add_run(struct jp_cells *cells, const struct jp_tally *tally,
 	add_unwinding(cells, all);
 	add_frame_pointers(cells, all);
 	add_cell(cells, "fork.names", "in a forked child running code has no name",
-		 count_forked_unnamed(tally), count_forked(tally));
+		 count_forked_unnamed(tally), count_unnamed_in_forks(tally));
 	add_cell(cells, "exec.map", "code that ran before an exec is in no line of the perf map",
 		 tally->execed_unnamed[JP_SOURCE_MAP], tally->execed[JP_SOURCE_MAP]);
 	add_cell(cells, "exec.dump", "code that ran before an exec is in no record of the jitdump",
@@ -170,9 +172,9 @@ void jp_cells_add_run(struct jp_cells *cells, const struct jp_tally *tally,
 }
 
 /* Adds a cell about the names of @source that are missing after a signal ended the program. */
-static void add_killed(struct jp_cells *cells, const struct jp_tally *tally,
-		       const struct jp_tally *whole, enum jp_trace_source source, const char *name,
-		       const char *question)
+static void add_killed_cell(struct jp_cells *cells, const struct jp_tally *tally,
+			    const struct jp_tally *whole, enum jp_trace_source source,
+			    const char *name, const char *question)
 {
 	const uint64_t *names = tally->names[source];
 	const uint64_t absent = count_with_file(whole->names[source]) ? names[JP_NAME_NONE] : 0;
@@ -184,10 +186,10 @@ static void add_killed(struct jp_cells *cells, const struct jp_tally *tally,
 void jp_cells_add_killed(struct jp_cells *cells, const struct jp_tally *tally,
 			 const struct jp_tally *whole, const char *map_name, const char *dump_name)
 {
-	add_killed(cells, tally, whole, JP_SOURCE_MAP, map_name,
-		   "after this end, code that ran is in no line of the perf map");
-	add_killed(cells, tally, whole, JP_SOURCE_DUMP, dump_name,
-		   "after this end, code that ran is in no record of the jitdump");
+	add_killed_cell(cells, tally, whole, JP_SOURCE_MAP, map_name,
+			"after this end, code that ran is in no line of the perf map");
+	add_killed_cell(cells, tally, whole, JP_SOURCE_DUMP, dump_name,
+			"after this end, code that ran is in no record of the jitdump");
 }
 
 size_t jp_cells_count_red(const struct jp_cells *cells)

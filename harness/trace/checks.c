@@ -80,7 +80,7 @@ static bool has_file(const struct jp_checks *checks, enum jp_trace_source source
 
 /* Counts as late the names of @source that were missing when the code ran and that the file
  * contains now. */
-static void count_late(struct jp_checks *checks, enum jp_trace_source source)
+static void count_late_names(struct jp_checks *checks, enum jp_trace_source source)
 {
 	struct jp_published_name name;
 	struct ran *ran;
@@ -125,7 +125,7 @@ static int count_times(struct jp_checks *checks)
 
 /* Counts the instructions with a name of @source, and those for which a profiler that attaches now
  * finds none. */
-static void count_attached(struct jp_checks *checks, enum jp_trace_source source)
+static void count_names_for_attached(struct jp_checks *checks, enum jp_trace_source source)
 {
 	const bool found = source == JP_SOURCE_MAP || checks->published->has_marker;
 	struct jp_attached *to = &checks->attached[source];
@@ -161,7 +161,7 @@ static int count_process(struct jp_checks *checks, struct jp_checked_process *pr
 	checks->now = process;
 	checks->published = &process->published;
 	for (int source = 0; source < JP_SOURCES; source++)
-		count_late(checks, source);
+		count_late_names(checks, source);
 	return count_times(checks);
 }
 
@@ -183,7 +183,7 @@ int jp_checks_begin(struct jp_checks *checks, uint32_t pid, uint32_t execs, stru
 		return jp_fail(err, ENOMEM, "trace: out of memory");
 	note_marker(checks, process);
 	for (int source = 0; source < JP_SOURCES; source++)
-		count_attached(checks, source);
+		count_names_for_attached(checks, source);
 	return 0;
 }
 

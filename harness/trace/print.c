@@ -9,7 +9,7 @@ static const char *const name_words[JP_NAMES] = {"none", "right", "missing",
 						 "late", "wrong", "stale"};
 static const char *const source_words[JP_SOURCES] = {"map", "dump"};
 
-static double percent(uint64_t part, uint64_t whole)
+static double compute_percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
@@ -47,8 +47,8 @@ void jp_tally_print(const struct jp_tally *tally, FILE *out)
 		"the caller is known for %" PRIu64 " (%.1f %%), uncertain for %" PRIu64
 		" (%.1f %%)\n%" PRIu64 " calls, %" PRIu64 " returns",
 		tally->bursts, tally->steps, tally->emitted, tally->known,
-		percent(tally->known, tally->emitted), tally->uncertain,
-		percent(tally->uncertain, tally->emitted), tally->calls, tally->returns);
+		compute_percent(tally->known, tally->emitted), tally->uncertain,
+		compute_percent(tally->uncertain, tally->emitted), tally->calls, tally->returns);
 	for (int event = 1; event < JP_SHADOW_EVENTS; event++)
 		if (tally->events[event])
 			fprintf(out, ", %" PRIu64 " %s", tally->events[event],
@@ -118,7 +118,7 @@ void jp_tally_json(const struct jp_tally *tally, struct jp_json *json)
 	jp_json_end(json);
 }
 
-static void write_known(const struct jp_trace_insn *insn, struct jp_json *json)
+static void write_known_frame(const struct jp_trace_insn *insn, struct jp_json *json)
 {
 	jp_json_u64(json, "at", insn->at);
 	jp_json_u64(json, "return", insn->ret);
@@ -141,7 +141,7 @@ void jp_trace_insn_json(const struct jp_trace_insn *insn, struct jp_json *json)
 	jp_json_u64(json, "sp", insn->sp);
 	jp_json_u64(json, "fp", insn->fp);
 	if (insn->known)
-		write_known(insn, json);
+		write_known_frame(insn, json);
 	for (int source = 0; insn->emitted && source < JP_SOURCES; source++) {
 		if (insn->name[source] == JP_NAME_NONE)
 			continue;

@@ -131,7 +131,7 @@ struct newest {
 	const char *name;
 };
 
-static void keep_newest(void *context, uint64_t start, uint64_t size, const char *name)
+static void keep_newest_name(void *context, uint64_t start, uint64_t size, const char *name)
 {
 	struct newest *newest = context;
 
@@ -153,7 +153,7 @@ void jp_published_in_map(const struct jp_published_files *published, uint64_t ad
 
 		if (!map || !(name->name = jp_perf_map_find(map, addr)))
 			continue;
-		jp_perf_map_visit_lines(map, keep_newest, &newest);
+		jp_perf_map_visit_lines(map, keep_newest_name, &newest);
 		name->newest = newest.name ?: name->name;
 		name->entry = newest.at;
 	}

@@ -95,7 +95,7 @@ static void resume_thread(struct jp_thread *thread)
 }
 
 /* Adds the new thread or process that ptrace event @event of @tid reports. */
-static void add_started(struct jp_threads *threads, pid_t tid, int event)
+static void add_started_thread(struct jp_threads *threads, pid_t tid, int event)
 {
 	struct jp_thread *started;
 	unsigned long other;
@@ -130,7 +130,7 @@ static void note_stop_status(struct jp_threads *threads, struct jp_thread *threa
 		thread->execs++;
 		remove_other_threads(threads, tid);
 	}
-	add_started(threads, tid, event);
+	add_started_thread(threads, tid, event);
 }
 
 /* Handles one change of a thread's state, @status, as waitpid() reports it. */

@@ -186,8 +186,8 @@ int jp_backing_map(struct jp_region *region, size_t at, size_t size, int prot,
 	return 0;
 }
 
-static int map_named(struct jp_region *region, size_t at, size_t size, int prot,
-		     unsigned char *wanted, unsigned char **got)
+static int map_named_memory(struct jp_region *region, size_t at, size_t size, int prot,
+			    unsigned char *wanted, unsigned char **got)
 {
 	int ret = jp_backing_map(region, at, size, prot, wanted, got);
 
@@ -203,7 +203,7 @@ const struct jp_backing_kind jp_backing_kinds[] = {
 	{.name = "named",
 	 .backing = JP_BACKING_ANON,
 	 .flags = MAP_PRIVATE | MAP_ANONYMOUS,
-	 .map = map_named,
+	 .map = map_named_memory,
 	 .error = -EINVAL,
 	 .missing = "names of anonymous mappings (CONFIG_ANON_VMA_NAME)"},
 	{.name = "memfd", .backing = JP_BACKING_MEMFD, .flags = MAP_SHARED, .open = open_memfd},

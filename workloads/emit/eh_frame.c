@@ -76,7 +76,7 @@ static void finish_entry(struct table *table, size_t start)
 
 /* Appends the rule for the next instructions: the caller's value of @reg is saved @words words
  * below the canonical frame address or, if @saved is false, still in the register. */
-static void put_saved(struct table *table, uint8_t reg, uint8_t words, bool saved)
+static void put_saved_rule(struct table *table, uint8_t reg, uint8_t words, bool saved)
 {
 	put_u8(table, (saved ? CFA_OFFSET : CFA_RESTORE) | reg);
 	if (saved)
@@ -102,7 +102,7 @@ static size_t put_cie(struct table *table)
 	put_uleb(table, jp_arch_elf.sp);
 	put_uleb(table, jp_arch_elf.pushed);
 	if (jp_arch_elf.pushed)
-		put_saved(table, jp_arch_elf.return_address, RETURN_AT, true);
+		put_saved_rule(table, jp_arch_elf.return_address, RETURN_AT, true);
 	finish_entry(table, start);
 	return start;
 }
@@ -181,9 +181,9 @@ static int put_rows(struct table *table, const struct jp_emitted *emitted)
 		put_uleb(table, next.reg);
 		put_uleb(table, next.offset);
 		if (next.bp != now.bp)
-			put_saved(table, jp_arch_elf.bp, BP_AT, next.bp);
+			put_saved_rule(table, jp_arch_elf.bp, BP_AT, next.bp);
 		if (next.returns != now.returns)
-			put_saved(table, jp_arch_elf.return_address, RETURN_AT, next.returns);
+			put_saved_rule(table, jp_arch_elf.return_address, RETURN_AT, next.returns);
 		if (next.signs != now.signs)
 			put_u8(table, CFA_NEGATE_RA_STATE);
 		now = next;

@@ -77,8 +77,8 @@ static int find_or_emit(struct jp_mix *mix, enum jp_shape shape, uint64_t word,
 
 /* Finds function number @nth, modulo the number of such functions, of the library's functions of
  * @shape. */
-static int find_native(struct jp_mix *mix, enum jp_shape shape, unsigned nth,
-		       const struct jp_function **function)
+static int find_library_function(struct jp_mix *mix, enum jp_shape shape, unsigned nth,
+				 const struct jp_function **function)
 {
 	unsigned count = 0;
 
@@ -115,7 +115,7 @@ int jp_mix_path(struct jp_mix *mix, const char *spelling, uint64_t word, uint64_
 		}
 		shape = letter - letters;
 		ret = ours ? find_or_emit(mix, shape, word, &order[i])
-			   : find_native(mix, shape, used[shape]++, &order[i]);
+			   : find_library_function(mix, shape, used[shape]++, &order[i]);
 	}
 	if (!ret && innermost)
 		order[depth++] = innermost;

@@ -28,7 +28,7 @@ struct native {
 };
 static __thread struct native native;
 
-static uint64_t next_random(uint64_t *state)
+static uint64_t draw_random(uint64_t *state)
 {
 	uint64_t x = *state += 0x9e3779b97f4a7c15;
 
@@ -52,7 +52,7 @@ static int is_prime(uint64_t n)
 /* Returns a prime near @about that no step of @path has yet. */
 static uint64_t find_prime(const struct jp_path *path, uint64_t about, uint64_t *random)
 {
-	uint64_t prime = about / 2 + next_random(random) % (about + 1);
+	uint64_t prime = about / 2 + draw_random(random) % (about + 1);
 
 	for (;; prime++) {
 		int taken = 0;

@@ -21,7 +21,7 @@ struct runner {
 };
 static struct runner *runners; /* only the main thread uses this list */
 
-static const struct jp_path *next_path(struct runner *runner, size_t turn)
+static const struct jp_path *choose_next_path(struct runner *runner, size_t turn)
 {
 	if (jp_handshake_stopping() || atomic_load(&runner->stop))
 		return NULL;
@@ -54,7 +54,7 @@ static void *run_paths(void *arg)
 	jp_path_set_inside(&runner->inside);
 	if (touched)
 		touch_stack(touched);
-	for (size_t i = 0; (path = next_path(runner, i)); i++)
+	for (size_t i = 0; (path = choose_next_path(runner, i)); i++)
 		jp_path_run(path);
 	if (jp_path_set_inside(NULL)) /* the thread ran no path; do not let its creator wait */
 		sem_post(&runner->inside);

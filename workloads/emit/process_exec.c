@@ -58,7 +58,7 @@ enum { ROOM = 48 };
 
 /* Adds an argument with room for ROOM bytes, which the caller fills in later. Returns the argument,
  * or NULL if out of memory. */
-static char *add_placeholder(struct jp_arguments *arguments)
+static char *add_placeholder_argument(struct jp_arguments *arguments)
 {
 	jp_arguments_add(arguments, "%*s", ROOM - 1, "");
 	return arguments->failed ? NULL : arguments->list[arguments->count - 1];
@@ -94,8 +94,8 @@ static int describe_image(struct next_image *image, const char *file, const char
 	jp_arguments_add(arguments, "--control-fd=%d", theirs[1]);
 	if (jp_truth_outer_proc() >= 0)
 		jp_arguments_add(arguments, "--outside-proc=%d", jp_truth_outer_proc());
-	image->started = add_placeholder(arguments);
-	image->by = add_placeholder(arguments);
+	image->started = add_placeholder_argument(arguments);
+	image->by = add_placeholder_argument(arguments);
 	jp_arguments_add(arguments, "--parent=%u:%u", self.pid, self.tid);
 	if (jp_publish_get_choice())
 		jp_arguments_add(arguments, "--publish=%s", jp_publish_get_choice());

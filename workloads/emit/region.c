@@ -9,7 +9,7 @@
 
 #include "harness/format/truth/write.h"
 
-static size_t page_size(const struct jp_backing_kind *kind, unsigned grain)
+static size_t compute_page_size(const struct jp_backing_kind *kind, unsigned grain)
 {
 	size_t kib = 0;
 	char line[128];
@@ -29,7 +29,8 @@ static size_t page_size(const struct jp_backing_kind *kind, unsigned grain)
 int jp_region_open(struct jp_region *region, const struct jp_backing_kind *kind, size_t pages,
 		   unsigned grain, const char *name)
 {
-	*region = (struct jp_region){.kind = kind, .fd = -1, .page = page_size(kind, grain)};
+	*region =
+		(struct jp_region){.kind = kind, .fd = -1, .page = compute_page_size(kind, grain)};
 	region->size = pages * region->page;
 	return kind->open ? kind->open(region, name ? name : "jitproof") : 0;
 }
@@ -37,12 +38,12 @@ int jp_region_open(struct jp_region *region, const struct jp_backing_kind *kind,
 int jp_region_open_bytes(struct jp_region *region, const struct jp_backing_kind *kind, size_t size,
 			 const char *name)
 {
-	size_t page = page_size(kind, 1);
+	size_t page = compute_page_size(kind, 1);
 
 	return jp_region_open(region, kind, (size + page - 1) / page, 1, name);
 }
 
-static unsigned truth_prot(int prot)
+static unsigned get_truth_prot(int prot)
 {
 	return (prot & PROT_READ ? JP_PROT_READ : 0) | (prot & PROT_WRITE ? JP_PROT_WRITE : 0) |
 	       (prot & PROT_EXEC ? JP_PROT_EXEC : 0);
@@ -57,7 +58,7 @@ static void record_map(uint64_t before, const struct jp_region *region, unsigned
 	jp_truth_map(before, jp_clock_now(),
 		     &(struct jp_truth_mapping){.addr = (uintptr_t)at,
 						.len = size,
-						.prot = truth_prot(prot),
+						.prot = get_truth_prot(prot),
 						.backing = region->kind->backing,
 						.name = region->name,
 						.offset = offset});
@@ -147,7 +148,7 @@ int jp_region_protect(struct jp_region *region, size_t first, size_t count, int 
 	if (mprotect(at, count * region->page, prot) < 0)
 		return -errno;
 	jp_truth_protect(before, jp_clock_now(), (uintptr_t)at, count * region->page,
-			 truth_prot(prot));
+			 get_truth_prot(prot));
 	return 0;
 }
 

@@ -87,7 +87,7 @@ static struct jp_schedule_group *find_open_group(struct jp_schedule *schedule, s
 }
 
 /* Makes the thread leave its group and enter the next group. Waits until a group is open. */
-static const struct jp_path *next_path(void *context, size_t turn)
+static const struct jp_path *choose_next_path(void *context, size_t turn)
 {
 	struct jp_scheduled *thread = context;
 	struct jp_schedule *schedule = thread->schedule;
@@ -116,5 +116,5 @@ int jp_schedule_start_thread(struct jp_schedule *schedule)
 		return -ENOMEM;
 	*thread = (struct jp_scheduled){.schedule = schedule, .next = schedule->threads};
 	schedule->threads = thread;
-	return jp_path_thread_by(next_path, thread);
+	return jp_path_thread_by(choose_next_path, thread);
 }

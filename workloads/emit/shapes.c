@@ -86,7 +86,7 @@ static void emit_no_fp(struct jp_code *code)
 }
 
 /* Emits more instructions than a prologue and an epilogue need, as compilers do. */
-static void emit_long(struct jp_code *code)
+static void emit_long_prologue(struct jp_code *code)
 {
 	jp_arch_emit_long_prologue(code);
 	emit_body(code);
@@ -200,7 +200,7 @@ static void emit_clock(struct jp_code *code)
 
 static void (*const shapes[JP_SHAPES])(struct jp_code *code) = {
 	[JP_SHAPE_FP] = emit_fp,         [JP_SHAPE_LEAF] = emit_leaf,
-	[JP_SHAPE_NO_FP] = emit_no_fp,   [JP_SHAPE_LONG] = emit_long,
+	[JP_SHAPE_NO_FP] = emit_no_fp,   [JP_SHAPE_LONG] = emit_long_prologue,
 	[JP_SHAPE_LARGE] = emit_large,   [JP_SHAPE_REALIGN] = emit_realign,
 	[JP_SHAPE_CLOCK] = emit_clock,   [JP_SHAPE_HUGE] = emit_huge,
 	[JP_SHAPE_HOLLOW] = emit_hollow, [JP_SHAPE_OTHER_BP] = emit_other_bp,

@@ -69,7 +69,7 @@ static int map_open(const char *dir, const char *fault)
 	return map.fault == LATE ? hold_lines() : 0;
 }
 
-static int write_held(void)
+static int write_held_lines(void)
 {
 	int ret = 0;
 
@@ -89,7 +89,7 @@ static int map_load(const struct jp_published *code)
 	if (map.fault == EMPTY || (map.fault == PARTIAL && map.loads++ % 2))
 		return 0;
 	if (map.fault == BEHIND) {
-		length = write_held() ?: hold_lines();
+		length = write_held_lines() ?: hold_lines();
 		if (length)
 			return length;
 	}
@@ -110,7 +110,7 @@ static int map_load(const struct jp_published *code)
 
 static int map_close(void)
 {
-	int ret = write_held();
+	int ret = write_held_lines();
 
 	if (close(map.fd) && !ret)
 		ret = -errno;

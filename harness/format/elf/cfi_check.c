@@ -102,8 +102,8 @@ static size_t get_encoded_size(uint8_t encoding)
 }
 
 /* Skips the most frequent instructions, whose operands need no check. */
-static const unsigned char *skip_common(const unsigned char *at, const unsigned char *end,
-					bool *moves)
+static const unsigned char *skip_common_instructions(const unsigned char *at,
+						     const unsigned char *end, bool *moves)
 {
 	while (end - at >= 2) {
 		uint8_t op = *at;
@@ -188,7 +188,7 @@ static void check_instructions(struct span *span, unsigned *remembered, struct j
 		const char *kinds;
 		uint8_t op;
 
-		span->at = skip_common(span->at, span->end, &moves);
+		span->at = skip_common_instructions(span->at, span->end, &moves);
 		if (span->at == span->end)
 			break;
 		op = *span->at++;

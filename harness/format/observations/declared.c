@@ -43,7 +43,7 @@ const char *jp_lack_text(uint32_t lacks)
 	return "nothing";
 }
 
-static const char *parse_lacks(struct jp_declared *declared, char *list)
+static const char *parse_lacking_data(struct jp_declared *declared, char *list)
 {
 	for (char *next, *word = strtok_r(list, " ", &next); word;
 	     word = strtok_r(NULL, " ", &next)) {
@@ -92,7 +92,7 @@ const char *jp_declared_parse_line(struct jp_declared *declared, char *line)
 		return "a word and its value";
 	*rest++ = '\0';
 	if (strcmp(line, "declares") == 0)
-		return parse_lacks(declared, rest);
+		return parse_lacking_data(declared, rest);
 	if (strcmp(line, "unwinder") == 0)
 		return parse_unwinder(declared, rest);
 	if (strcmp(line, "profiler") == 0) {

@@ -61,7 +61,7 @@ void jp_perf_compute_layout(const struct jp_perf_attr *attr, uint32_t e_machine,
 		layout->end_id = identifier;
 }
 
-static bool skip_raw(struct jp_perf_rest *rest)
+static bool skip_raw_data(struct jp_perf_rest *rest)
 {
 	uint64_t size;
 
@@ -180,7 +180,7 @@ static const char *decode_sample(const struct jp_perf_layout *layout,
 	}
 	if (!(type & (JP_PERF_SAMPLE_REGS_USER | JP_PERF_SAMPLE_STACK_USER)))
 		return NULL;
-	if ((type & JP_PERF_SAMPLE_RAW) && !skip_raw(&rest))
+	if ((type & JP_PERF_SAMPLE_RAW) && !skip_raw_data(&rest))
 		return "raw data that fits into its sample";
 	if ((type & JP_PERF_SAMPLE_BRANCH_STACK) &&
 	    !jp_perf_skip_branches(&rest, layout->branch_type))

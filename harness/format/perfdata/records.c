@@ -47,7 +47,8 @@ static struct jp_perf_record *copy_record(struct jp_perf_reader *reader, size_t 
 }
 
 /* Passes a record that makes no event to reader->other(). */
-static int pass_other(struct jp_perf_reader *reader, const unsigned char *bytes, uint64_t size)
+static int pass_other_record(struct jp_perf_reader *reader, const unsigned char *bytes,
+			     uint64_t size)
 {
 	return reader->other ? reader->other(reader->context, bytes, size) : 0;
 }
@@ -58,7 +59,7 @@ static int finish_round(struct jp_perf_reader *reader, const unsigned char *byte
 	 * records. */
 	int ret = reader->nr_parts ? 0 : jp_rounds_finish(&reader->rounds);
 
-	return ret ? ret : pass_other(reader, bytes, sizeof(struct jp_perf_record));
+	return ret ? ret : pass_other_record(reader, bytes, sizeof(struct jp_perf_record));
 }
 
 static int read_kernel_record(struct jp_perf_reader *reader, const struct jp_perf_record *header,
@@ -71,7 +72,7 @@ static int read_kernel_record(struct jp_perf_reader *reader, const struct jp_per
 
 	if (!header->type || header->type > JP_PERF_RECORD_CALLCHAIN_DEFERRED) {
 		reader->summary->unknown_records++;
-		return pass_other(reader, (const void *)pending->record, header->size);
+		return pass_other_record(reader, (const void *)pending->record, header->size);
 	}
 	/* Copy unaligned records, such as those after a compressed record. */
 	if (__builtin_expect(swapped || (uintptr_t)pending->record % sizeof(uint64_t), 0)) {
@@ -213,7 +214,7 @@ static int skip_payload(struct jp_perf_reader *reader, const struct jp_perf_reco
 		return get_failure(&reader->source)(
 			reader, at, "expected %llu bytes after this record, found %llu",
 			(unsigned long long)size, (unsigned long long)skipped);
-	return reader->source.map ? pass_other(reader, bytes, record->size + size) : 0;
+	return reader->source.map ? pass_other_record(reader, bytes, record->size + size) : 0;
 }
 
 /* Reads one of perf's own records at @bytes, which may be unaligned. The source has advanced past
@@ -272,7 +273,7 @@ static int read_user_record(struct jp_perf_reader *reader, const struct jp_perf_
 		reader->summary->unknown_records += record->type > JP_PERF_RECORD_SCHEDSTAT_DOMAIN;
 		break;
 	}
-	return ret ?: pass_other(reader, bytes, record->size);
+	return ret ?: pass_other_record(reader, bytes, record->size);
 }
 
 static int read_record(struct jp_perf_reader *reader, bool *more)

@@ -81,7 +81,7 @@ void jp_perf_swap_words(struct jp_perf_record *record)
 }
 
 /* Swaps the 32-bit size of raw data; its bytes, up to the next word, stay. */
-static bool swap_raw(struct jp_perf_rest *rest)
+static bool swap_raw_data(struct jp_perf_rest *rest)
 {
 	unsigned char *raw = rest->at;
 	uint32_t size;
@@ -119,7 +119,7 @@ static void swap_sample(const struct jp_perf_layout *layout, struct jp_perf_reco
 	    (!jp_perf_take_word(&rest, &count) ||
 	     !jp_perf_skip_words(&rest, count, sizeof(uint64_t))))
 		return;
-	if ((type & JP_PERF_SAMPLE_RAW) && !swap_raw(&rest))
+	if ((type & JP_PERF_SAMPLE_RAW) && !swap_raw_data(&rest))
 		return;
 	if ((type & JP_PERF_SAMPLE_BRANCH_STACK) &&
 	    !jp_perf_skip_branches(&rest, layout->branch_type))

@@ -33,7 +33,7 @@ static bool is_empty(const char *path)
 
 /* Creates a folder that no other user can rename: they could replace it by a link while files are
  * written below. */
-static int make_named(struct jp_run_dir *dir, const char *path, struct jp_error *err)
+static int make_named_folder(struct jp_run_dir *dir, const char *path, struct jp_error *err)
 {
 	jp_cleanup_free char *above = NULL;
 	char real[sizeof(dir->path)], *slash;
@@ -122,7 +122,7 @@ int jp_run_dir_newest(char *path, size_t size, struct jp_error *err)
 int jp_run_dir_make(struct jp_run_dir *dir, const char *path, struct jp_error *err)
 {
 	dir->temporary = !path;
-	return path ? make_named(dir, path, err) : make_temporary(dir, err);
+	return path ? make_named_folder(dir, path, err) : make_temporary(dir, err);
 }
 
 int jp_run_dir_case(const struct jp_run_dir *dir, const char *name, char *path, size_t size,

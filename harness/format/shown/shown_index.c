@@ -100,8 +100,8 @@ int jp_shown_index_write(const char *dir, const struct jp_arguments *gone, struc
 }
 
 /* Parses a line "gone DIGEST PATH" of the index. */
-static int load_gone(struct jp_shown_files *all, const char *dir, const char *line,
-		     struct jp_error *err)
+static int load_gone_path(struct jp_shown_files *all, const char *dir, const char *line,
+			  struct jp_error *err)
 {
 	const char *rest = line;
 	uint64_t digest;
@@ -125,7 +125,7 @@ static int load_line(struct jp_shown_files *all, const char *dir, char *line, st
 	int ret;
 
 	if (strncmp(line, "gone ", 5) == 0)
-		return load_gone(all, dir, line + 5, err);
+		return load_gone_path(all, dir, line + 5, err);
 	if (!name || strchr(name + 1, '/'))
 		return jp_fail(err, EINVAL,
 			       "%s/" JP_SHOWN_FOLDER "/index: expected DIGEST NAME, "

@@ -147,7 +147,7 @@ static bool is_paired(const struct pairing *pairing, const struct paired_process
 	       (process->gone == process->exits || process->how == JP_HOW_SHARE);
 }
 
-static void count_unpaired(struct jp_truth_reader *reader, const struct pairing *pairing)
+static void count_unpaired_starts(struct jp_truth_reader *reader, const struct pairing *pairing)
 {
 	const struct paired_process *process;
 	const struct paired_thread *thread;
@@ -183,7 +183,7 @@ int jp_truth_count_unpaired(struct jp_truth_reader *reader)
 	for (size_t i = 0; !ret && i < items->nr_records; i++)
 		ret = follow_record(reader, &pairing, items->records[i]);
 	if (!ret)
-		count_unpaired(reader, &pairing);
+		count_unpaired_starts(reader, &pairing);
 	jp_map_free(&pairing.threads);
 	jp_map_free(&pairing.processes);
 	return ret;

@@ -85,7 +85,8 @@ static int load_watched(struct jp_evidence *evidence, const char *path, struct j
 	return text ? jp_watched_parse(&evidence->watched, path, text, err) : -EINVAL;
 }
 
-static int load_denied(struct jp_evidence *evidence, const char *witness, struct jp_error *err)
+static int load_denied_witness(struct jp_evidence *evidence, const char *witness,
+			       struct jp_error *err)
 {
 	jp_cleanup_free char *text = NULL;
 	char path[PATH_SIZE];
@@ -107,7 +108,7 @@ static int load_witness(struct jp_evidence *evidence, const char *path, struct j
 	const uint64_t stated = evidence->watched.witness;
 	int ret = evidence->watched.witness_since
 			  ? jp_witnessed_load(&evidence->witnessed, path, err)
-			  : load_denied(evidence, path, err);
+			  : load_denied_witness(evidence, path, err);
 
 	if (!ret && evidence->witnessed.count != stated)
 		ret = jp_fail(err, EINVAL, "%s: %zu samples; `watched` states %" PRIu64, path,

@@ -221,8 +221,8 @@ static const char *find_name(const struct jp_elf_folder *folder, const char *nam
 	return file->path;
 }
 
-static int open_below(const struct jp_elf_folder *folder, const char *path, char *found,
-		      uint64_t *size, struct jp_error *err)
+static int open_path_below(const struct jp_elf_folder *folder, const char *path, char *found,
+			   uint64_t *size, struct jp_error *err)
 {
 	while (*path == '/')
 		path++;
@@ -238,7 +238,7 @@ int jp_elf_folder_find(struct jp_elf_folder *folder, const char *path, const str
 
 	/* Try the recorded path before listing the whole folder. */
 	if (!nth)
-		return *path == '/' ? open_below(folder, path, found, size, err) : -ENOENT;
+		return *path == '/' ? open_path_below(folder, path, found, size, err) : -ENOENT;
 	if (list_folder_once(folder))
 		return jp_fail(err, ENOMEM, "out of memory");
 	if (id->size)
@@ -246,7 +246,7 @@ int jp_elf_folder_find(struct jp_elf_folder *folder, const char *path, const str
 	else if (nth == 1 && slash)
 		held = find_name(folder, slash + 1, &why);
 	if (held)
-		return open_below(folder, held, found, size, err);
+		return open_path_below(folder, held, found, size, err);
 	return jp_fail(err, *why.text ? EEXIST : ENOENT, "%s%s%s",
 		       *why.text ? why.text : folder->path,
 		       *why.text ? "" : ": contains no such file",

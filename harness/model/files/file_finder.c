@@ -161,7 +161,7 @@ static int find_root(struct jp_file_finder *finder, uint32_t pid)
 	return residence && residence->root >= 0 ? residence->root : finder->root;
 }
 
-static int open_below(int root, struct jp_found_file *found, struct jp_error *err)
+static int open_path_below(int root, struct jp_found_file *found, struct jp_error *err)
 {
 	found->fd = root >= 0 ? jp_untrusted_open_in(root, found->path, -1, &found->size, err)
 			      : jp_untrusted_open(found->path, -1, &found->size, err);
@@ -183,8 +183,9 @@ static int open_path(struct jp_file_finder *finder, const struct jp_wanted_file 
 		return found->image ? 0 : jp_fail(err, ENOENT, "[vdso]: built for another machine");
 	}
 	/* The user's build-id cache is outside of any recorded root. */
-	ret = open_below(found->place <= JP_FILE_CACHE_DEBUG ? -1 : find_root(finder, wanted->pid),
-			 found, err);
+	ret = open_path_below(found->place <= JP_FILE_CACHE_DEBUG ? -1
+								  : find_root(finder, wanted->pid),
+			      found, err);
 	if (ret || found->place != JP_FILE_ITSELF || wanted->id.size || !wanted->ino ||
 	    finder->root >= 0)
 		return ret;
@@ -300,7 +301,7 @@ int jp_file_find_path(struct jp_file_finder *finder, uint32_t pid, const char *p
 {
 	*found = (struct jp_found_file){.fd = -1, .place = JP_FILE_ITSELF};
 	return jp_path_build(found->path, sizeof(found->path), NULL, "%s", path)
-		       ?: open_below(find_root(finder, pid), found, NULL);
+		       ?: open_path_below(find_root(finder, pid), found, NULL);
 }
 
 int jp_file_find_map(struct jp_file_finder *finder, uint32_t pid, struct jp_found_file *found)
@@ -317,7 +318,7 @@ int jp_file_find_map(struct jp_file_finder *finder, uint32_t pid, struct jp_foun
 	*found = (struct jp_found_file){.fd = -1, .place = JP_FILE_ITSELF};
 	ret = jp_path_build(found->path, sizeof(found->path), NULL, "%s/perf-%" PRIu32 ".map",
 			    finder->run ?: "/tmp", pid);
-	return ret ?: open_below(finder->root, found, NULL);
+	return ret ?: open_path_below(finder->root, found, NULL);
 }
 
 /* Returns the pid in "perf-PID.map", or 0 for another name. */
@@ -357,7 +358,7 @@ int jp_file_find_maps(struct jp_file_finder *finder, uint32_t pid,
 			continue;
 		count++;
 		snprintf(found.path, sizeof(found.path), "/tmp/perf-%" PRIu32 ".map", named);
-		if (open_below(root, &found, NULL))
+		if (open_path_below(root, &found, NULL))
 			continue;
 		if (found.size <= left) {
 			left -= found.size;

@@ -27,7 +27,7 @@ static int end_image(void *context, struct jp_process *process, const struct jp_
 }
 
 /* Finds the ranges that may have ended at @time or later; later forks need no other ranges. */
-static int find_recent(struct jp_memory_replay *replay, uint64_t time)
+static int find_recent_ranges(struct jp_memory_replay *replay, uint64_t time)
 {
 	const struct jp_executables *all = replay->all;
 	size_t kept = 0;
@@ -56,7 +56,7 @@ static int inherit_memory(void *context, struct jp_process *child, struct jp_pro
 	((struct jp_memory_space *)child)->pieces = had ? jp_ranges_share(had) : NULL;
 	/* The child may have kept a range that ended about the time of the fork, for as long as it
 	 * runs. */
-	if (find_recent(replay, event->before))
+	if (find_recent_ranges(replay, event->before))
 		return -ENOMEM;
 	for (size_t i = 0; i < replay->nr_recent; i++) {
 		struct jp_executable copy = all->list[replay->recent[i]];

@@ -42,7 +42,7 @@ static bool shares_space_with(const struct jp_memory_space *space, uint32_t pid)
 }
 
 /* Adds a range, in whole pages as the kernel changes mappings. */
-static int add_touched(struct mark_reading *reading, uint64_t start, uint64_t len)
+static int add_touched_range(struct mark_reading *reading, uint64_t start, uint64_t len)
 {
 	const uint64_t end = jp_min(start + jp_min(len, UINT64_MAX - start), LAST_PAGE);
 	struct touched *touched;
@@ -60,15 +60,15 @@ static int add_touched_by(struct mark_reading *reading, const struct jp_event *a
 {
 	if (!shares_space_with(reading->space, act->pid))
 		return 0;
-	return add_touched(reading, act->map.addr, act->map.len)
+	return add_touched_range(reading, act->map.addr, act->map.len)
 		       ?: act->type == JP_EVENT_REMAP
-			  ? add_touched(reading, act->map.to, act->map.to_len)
+			  ? add_touched_range(reading, act->map.to, act->map.to_len)
 			  : 0;
 }
 
 /* Finds the acts before @mark that may overlap it in time. An act that ended before @mark cannot
  * overlap later marks either. */
-static int find_running(struct jp_memory_replay *replay, const struct jp_event *mark)
+static int find_concurrent_acts(struct jp_memory_replay *replay, const struct jp_event *mark)
 {
 	size_t kept = 0;
 
@@ -91,7 +91,7 @@ static int find_running(struct jp_memory_replay *replay, const struct jp_event *
 JP_ORDER(compare_by_start, struct touched, jp_compare(a->start, b->start));
 
 /* Sorts the ranges and merges those that overlap or touch, so that lookups are binary searches. */
-static void merge_touched(struct mark_reading *reading)
+static void merge_touched_ranges(struct mark_reading *reading)
 {
 	struct touched *all = reading->touched;
 	size_t kept = 0;
@@ -110,12 +110,12 @@ static void merge_touched(struct mark_reading *reading)
 
 /* Finds the ranges that acts changed while the mark was read: the mark may show them before or
  * after the change. Returns 0 or -ENOMEM. */
-static int find_touched(struct mark_reading *reading)
+static int find_touched_ranges(struct mark_reading *reading)
 {
 	const struct jp_memory_replay *replay = reading->replay;
 	const struct jp_event *mark = reading->mark;
 	const struct jp_event *end = replay->truth->acts + replay->truth->nr_acts;
-	int failed = find_running(reading->replay, mark);
+	int failed = find_concurrent_acts(reading->replay, mark);
 
 	for (size_t i = 0; !failed && i < replay->nr_running; i++)
 		failed = add_touched_by(reading, replay->running[i]);
@@ -123,14 +123,14 @@ static int find_touched(struct mark_reading *reading)
 	     !failed && act < end && act->before <= mark->after; act++)
 		if (jp_memory_is_changed_by(act))
 			failed = add_touched_by(reading, act);
-	merge_touched(reading);
+	merge_touched_ranges(reading);
 	return failed;
 }
 
 /* Stores the first part [*@from, *@to) of [@start, @end) that no act touched. Returns false if
  * there is none. */
-static bool find_untouched(const struct mark_reading *reading, uint64_t start, uint64_t end,
-			   uint64_t *from, uint64_t *to)
+static bool find_untouched_range(const struct mark_reading *reading, uint64_t start, uint64_t end,
+				 uint64_t *from, uint64_t *to)
 {
 	size_t i;
 
@@ -169,7 +169,7 @@ static uint64_t get_earliest_change(const struct jp_memory_space *space)
 }
 
 /* Closes the executable memory in [@start, @end), for which the mark has no line. */
-static int close_missing(const struct mark_reading *reading, uint64_t start, uint64_t end)
+static int close_missing_memory(const struct mark_reading *reading, uint64_t start, uint64_t end)
 {
 	struct jp_memory_space *space = reading->space;
 	uint64_t from, to;
@@ -179,7 +179,7 @@ static int close_missing(const struct mark_reading *reading, uint64_t start, uin
 	for (uint64_t at = start; !failed && jp_memory_next(space, at, end, &part); at = part.end) {
 		if (!(part.prot & JP_PROT_EXEC))
 			continue;
-		if (!find_untouched(reading, part.start, part.end, &from, &to))
+		if (!find_untouched_range(reading, part.start, part.end, &from, &to))
 			continue;
 		if (from > part.start) {
 			part.end = from;
@@ -254,7 +254,7 @@ static int apply_line(const struct mark_reading *reading, const struct jp_procma
 	while (!failed && at < line->end) {
 		struct jp_memory_piece part;
 
-		if (!find_untouched(reading, at, line->end, &from, &to))
+		if (!find_untouched_range(reading, at, line->end, &from, &to))
 			return 0;
 		if (!jp_memory_next(reading->space, from, to, &part)) {
 			part = (struct jp_memory_piece){.start = from, .end = to};
@@ -287,12 +287,12 @@ static int apply_lines(struct mark_reading *reading, const struct jp_procmap *li
 		if (!(lines[i].prot & JP_PROT_EXEC))
 			continue;
 		if (lines[i].start > reached)
-			failed = close_missing(reading, reached, lines[i].start);
+			failed = close_missing_memory(reading, reached, lines[i].start);
 		reading->loaded_end = jp_procmap_loaded_end(&lines[i], count - i);
 		failed = failed ?: apply_line(reading, &lines[i]);
 		reached = jp_max(reached, lines[i].end);
 	}
-	return failed ?: close_missing(reading, reached, UINT64_MAX);
+	return failed ?: close_missing_memory(reading, reached, UINT64_MAX);
 }
 
 int jp_memory_mark(struct jp_memory_replay *replay, struct jp_memory_space *space,
@@ -314,7 +314,7 @@ int jp_memory_mark(struct jp_memory_replay *replay, struct jp_memory_space *spac
 		return jp_fail(replay->err, EINVAL, "truth: a mark of pid %u at %" PRIu64 ": %s",
 			       event->pid, event->before, why.text);
 	/* Apply the mark to all processes that share the space. */
-	failed = find_touched(&reading);
+	failed = find_touched_ranges(&reading);
 	do {
 		failed = failed ?: apply_lines(&reading, *text, count);
 		reading.space->marked = event->after;

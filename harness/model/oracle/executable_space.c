@@ -162,8 +162,8 @@ static int remap_memory(struct jp_memory_replay *replay, struct jp_memory_space 
 }
 
 /* Checks that a workload unmaps only memory whose mapping it reported. */
-static int check_mapped(const struct jp_memory_replay *replay, const struct jp_memory_space *space,
-			const struct jp_event *act)
+static int check_is_mapped(const struct jp_memory_replay *replay,
+			   const struct jp_memory_space *space, const struct jp_event *act)
 {
 	const uint64_t end = act->map.addr + act->map.len;
 	uint64_t at = act->map.addr;
@@ -190,6 +190,6 @@ int jp_memory_apply(struct jp_memory_replay *replay, struct jp_memory_space *spa
 	case JP_EVENT_REMAP:
 		return remap_memory(replay, space, act);
 	default:
-		return check_mapped(replay, space, act) ?: unmap(replay, space, act);
+		return check_is_mapped(replay, space, act) ?: unmap(replay, space, act);
 	}
 }

@@ -194,8 +194,8 @@ void jp_truth_free_files(struct jp_truth *truth)
 	free(truth->files);
 }
 
-static bool next_inherited(const struct jp_truth *truth, const struct jp_box *box,
-			   struct jp_truth_files_at *at, struct jp_truth_file *file)
+static bool find_next_inherited_file(const struct jp_truth *truth, const struct jp_box *box,
+				     struct jp_truth_files_at *at, struct jp_truth_file *file)
 {
 	const struct live_file *one = jp_ranges_find_at_or_above(at->inherited->files, at->addr);
 
@@ -218,7 +218,7 @@ bool jp_truth_next_file(const struct jp_truth *truth, uint32_t pid, const struct
 	size_t i;
 
 	do {
-		if (at->inherited && next_inherited(truth, box, at, file))
+		if (at->inherited && find_next_inherited_file(truth, box, at, file))
 			return true;
 		if (!jp_boxes_find_next(&truth->files_at, pid, box, &at->at, &i))
 			return false;

@@ -29,8 +29,8 @@ static int end_image(void *context, struct jp_process *process, const struct jp_
 	return jp_truth_end_codes(collector, own, event);
 }
 
-static int inherit_all(void *context, struct jp_process *child, struct jp_process *parent,
-		       const struct jp_event *event)
+static int inherit_process(void *context, struct jp_process *child, struct jp_process *parent,
+			   const struct jp_event *event)
 {
 	struct jp_truth_process *own = (struct jp_truth_process *)child;
 	struct jp_truth_process *from = (struct jp_truth_process *)parent;
@@ -40,7 +40,7 @@ static int inherit_all(void *context, struct jp_process *child, struct jp_proces
 }
 
 static const struct jp_process_rules rules = {
-	.size = sizeof(struct jp_truth_process), .end = end_image, .inherit = inherit_all};
+	.size = sizeof(struct jp_truth_process), .end = end_image, .inherit = inherit_process};
 
 static int follow_process(struct jp_truth_collector *collector, const struct jp_event *event)
 {

@@ -74,7 +74,7 @@ static struct jp_task_name *add_name(struct tasks_walk *walk, const struct jp_ev
 	return fresh;
 }
 
-static struct jp_task *find_living(const struct tasks_walk *walk, uint32_t tid)
+static struct jp_task *find_living_task(const struct tasks_walk *walk, uint32_t tid)
 {
 	const size_t *index = jp_map_find(&walk->of_thread, tid);
 
@@ -142,8 +142,8 @@ static int add_inherited_name(struct tasks_walk *walk, const struct jp_event *ac
  * and the caller's own tid is not used again. */
 static int apply_exec(struct tasks_walk *walk, const struct jp_event *act)
 {
-	struct jp_task *first = find_living(walk, act->pid),
-		       *caller = find_living(walk, act->task.by);
+	struct jp_task *first = find_living_task(walk, act->pid),
+		       *caller = find_living_task(walk, act->task.by);
 	bool other = caller && caller != first && caller->pid == act->pid;
 	size_t *head = jp_map_find(&walk->of_process, act->pid), *thread;
 	/* In a broken truth, a thread of another process may have this tid: keep no task in that
@@ -205,7 +205,7 @@ static int apply_act(struct tasks_walk *walk, const struct jp_event *act)
 			called->text = act->comm.name;
 		return called ? 0 : -ENOMEM;
 	case JP_EVENT_EXIT:
-		task = find_living(walk, act->tid);
+		task = find_living_task(walk, act->tid);
 		last = jp_map_at(&walk->ended, act->tid, sizeof(*last));
 		if (!last)
 			return -ENOMEM;

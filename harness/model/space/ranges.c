@@ -158,7 +158,7 @@ static struct ranges_node *make_node(const struct jp_range_kind *kind, uint32_t 
 }
 
 /* Makes *@ranges exclusive; its nodes may stay shared. Returns 0 or -ENOMEM. */
-static int make_exclusive(struct jp_ranges **ranges)
+static int make_ranges_exclusive(struct jp_ranges **ranges)
 {
 	struct jp_ranges *old = *ranges, *copy;
 
@@ -206,7 +206,7 @@ void *jp_ranges_own(struct jp_ranges **ranges, uint64_t addr)
 {
 	struct ranges_node **place, *node;
 
-	if (!jp_ranges_find_at_or_above(*ranges, addr) || make_exclusive(ranges))
+	if (!jp_ranges_find_at_or_above(*ranges, addr) || make_ranges_exclusive(ranges))
 		return NULL;
 	for (place = &(*ranges)->root; (node = get_exclusive_node((*ranges)->kind, place, 0));) {
 		const size_t i = find_item((*ranges)->kind, node, addr);
@@ -219,7 +219,7 @@ void *jp_ranges_own(struct jp_ranges **ranges, uint64_t addr)
 }
 
 /* Inserts an item into an exclusive @node with enough capacity. */
-static void *insert_at(const struct jp_range_kind *kind, struct ranges_node *node, size_t index)
+static void *insert_item(const struct jp_range_kind *kind, struct ranges_node *node, size_t index)
 {
 	memmove(get_item(kind, node, index + 1), get_item(kind, node, index),
 		(node->count - index) * get_item_size(kind, node));
@@ -227,7 +227,7 @@ static void *insert_at(const struct jp_range_kind *kind, struct ranges_node *nod
 	return get_item(kind, node, index);
 }
 
-static void remove_at(const struct jp_range_kind *kind, struct ranges_node *node, size_t index)
+static void remove_item(const struct jp_range_kind *kind, struct ranges_node *node, size_t index)
 {
 	node->count--;
 	memmove(get_item(kind, node, index), get_item(kind, node, index + 1),
@@ -252,7 +252,7 @@ static int split_child(const struct jp_range_kind *kind, struct ranges_node *par
 	memcpy(next->words, get_item(kind, full, kept), next->count * get_item_size(kind, full));
 	full->count = kept;
 	get_children(parent)[i].end = get_last_end(kind, full);
-	*(struct ranges_child *)insert_at(kind, parent, i + 1) =
+	*(struct ranges_child *)insert_item(kind, parent, i + 1) =
 		(struct ranges_child){get_last_end(kind, next), next};
 	return 0;
 }
@@ -265,7 +265,7 @@ static int add_root(struct jp_ranges *ranges)
 	if (!root)
 		return -ENOMEM;
 	if (old)
-		*(struct ranges_child *)insert_at(ranges->kind, root, 0) =
+		*(struct ranges_child *)insert_item(ranges->kind, root, 0) =
 			(struct ranges_child){get_last_end(ranges->kind, old), old};
 	ranges->root = root;
 	return 0;
@@ -284,7 +284,7 @@ static int insert_range(struct jp_ranges *ranges, const struct extent *range)
 		size_t i = find_item(kind, node, range->start);
 
 		if (!node->level) {
-			memcpy(insert_at(kind, node, i), range, kind->size);
+			memcpy(insert_item(kind, node, i), range, kind->size);
 			return 0;
 		}
 		/* @addr is above all items: append to the last child. */
@@ -322,11 +322,11 @@ static void shorten_in_node(const struct jp_range_kind *kind, struct ranges_node
 		get_range(kind, node, i)->end = end;
 	}
 	if (gone)
-		remove_at(kind, node, i);
+		remove_item(kind, node, i);
 }
 
 /* Does the same as shorten_in_node() from the root, and removes the root if it becomes empty. */
-static void shorten_first(struct jp_ranges *ranges, uint64_t addr, uint64_t end)
+static void shorten_first_range(struct jp_ranges *ranges, uint64_t addr, uint64_t end)
 {
 	struct ranges_node *root = ranges->root;
 
@@ -356,7 +356,7 @@ static int cut_hole(struct jp_ranges *ranges, const struct extent *range, uint64
 
 	memcpy(behind, range, ranges->kind->size);
 	advance_start(ranges->kind, (struct extent *)behind, end);
-	shorten_first(ranges, start, start);
+	shorten_first_range(ranges, start, start);
 	return insert_range(ranges, (struct extent *)behind);
 }
 
@@ -370,7 +370,7 @@ int jp_ranges_clear(struct jp_ranges **ranges, uint64_t start, uint64_t end)
 		if (!range)
 			return -ENOMEM;
 		if (range->end <= end)
-			shorten_first(*ranges, start, start);
+			shorten_first_range(*ranges, start, start);
 		else if (range->start < start)
 			return cut_hole(*ranges, range, start, end);
 		else
@@ -392,7 +392,7 @@ int jp_ranges_put(struct jp_ranges **ranges, const void *fresh)
 		return 0;
 	failed = jp_ranges_clear(ranges, range->start, range->end);
 	if (failed || !kind->same)
-		return failed ?: make_exclusive(ranges) ?: insert_range(*ranges, range);
+		return failed ?: make_ranges_exclusive(ranges) ?: insert_range(*ranges, range);
 	before = jp_ranges_find_below(*ranges, range->start);
 	after = jp_ranges_find_at_or_above(*ranges, range->end);
 	if (before && before->end == range->start && kind->same(before, range))
@@ -400,7 +400,7 @@ int jp_ranges_put(struct jp_ranges **ranges, const void *fresh)
 	if (after && after->start == range->end && kind->same(range, after))
 		range->end = after->end;
 	return jp_ranges_clear(ranges, range->start, range->end)
-		       ?: make_exclusive(ranges) ?: insert_range(*ranges, range);
+		       ?: make_ranges_exclusive(ranges) ?: insert_range(*ranges, range);
 }
 
 static bool are_values_equal(const void *one, const void *next)

@@ -118,7 +118,7 @@ static const struct named_file *find_file(struct jp_names *names, const struct j
 	return load_file(names, path, &id, mapping->pid, residence);
 }
 
-static enum jp_name_how classify_missing(int missing)
+static enum jp_name_how classify_missing_map(int missing)
 {
 	switch (missing) {
 	case -ENOENT:
@@ -141,7 +141,7 @@ static struct jp_name find_in_file(const struct named_file *named, const struct 
 	const struct jp_elf_symbol *symbol;
 
 	if (file->missing)
-		return (struct jp_name){.how = classify_missing(file->missing)};
+		return (struct jp_name){.how = classify_missing_map(file->missing)};
 	if (file->not_elf)
 		return (struct jp_name){.how = JP_NAME_NO_ELF};
 	if (file->broken)

@@ -199,7 +199,7 @@ static bool is_value_cfa(const struct jp_cfi_rule *rule)
 
 /* Returns whether @row is a direct step, whose rules only add offsets to the CFA (struct
  * jp_cfi_row), and stores the bounds of the offsets of its @rules. */
-static bool find_direct(struct jp_cfi_row *row, const struct jp_cfi_rule *rules, unsigned sp)
+static bool check_direct_step(struct jp_cfi_row *row, const struct jp_cfi_rule *rules, unsigned sp)
 {
 	int64_t low = rules->offset, high = low;
 
@@ -270,7 +270,7 @@ static void fill_row(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *
 	}
 	row->count = rows->nr_rules - row->first;
 	row->kind = signal ? JP_ROW_SIGNAL : JP_ROW_STEP;
-	row->direct = find_direct(row, &rows->rules[row->first], machine->sp);
+	row->direct = check_direct_step(row, &rows->rules[row->first], machine->sp);
 }
 
 /* Compiles the rules (row) at @vaddr with libdw, once per address. Takes the rules at the last

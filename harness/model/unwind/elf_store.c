@@ -190,8 +190,8 @@ static bool are_ids_equal(const struct jp_build_id *id, const struct jp_build_id
 }
 
 /* Opens elf/BUILDID, and checks that the file has that build id. */
-static struct jp_cfi *open_saved(const struct jp_elf_store *store, const char *build_id,
-				 struct jp_error *err)
+static struct jp_cfi *open_saved_file(const struct jp_elf_store *store, const char *build_id,
+				      struct jp_error *err)
 {
 	char path[4096], text[41];
 	jp_cleanup_close int fd = -1;
@@ -220,7 +220,7 @@ const struct jp_elf_line *jp_elf_store_line(const struct jp_elf_store *store, si
 int jp_elf_store_check(const struct jp_elf_store *store, const struct jp_elf_line *line,
 		       struct jp_error *err)
 {
-	struct jp_cfi *cfi = open_saved(store, line->build_id, err);
+	struct jp_cfi *cfi = open_saved_file(store, line->build_id, err);
 	uint64_t digest;
 
 	jp_cfi_close(cfi);
@@ -247,14 +247,14 @@ static struct jp_cfi *open_from_dir(const struct jp_elf_store *store, const stru
 	char text[41];
 
 	if (entry->id.size)
-		return open_saved(store, jp_build_id_text(&entry->id, text), err);
+		return open_saved_file(store, jp_build_id_text(&entry->id, text), err);
 	for (size_t i = 0; i < store->nr_lines; i++) {
 		const struct jp_elf_line *line = &store->lines[i];
 
 		/* Old records without an inode have only the path. */
 		if (do_paths_agree(line, entry) && (!entry->ino || entry->ino == line->ino) &&
 		    (!line->gen || (entry->gen ? entry->gen == line->gen : line->snapshot)))
-			return open_saved(store, line->build_id, err);
+			return open_saved_file(store, line->build_id, err);
 	}
 	jp_fail(err, ENOENT, "%s: not in %s/index", entry->path, store->dir);
 	return NULL;

@@ -313,8 +313,8 @@ static bool step_by_either(struct unwinding *walk, uint64_t addr)
 }
 
 /* Steps by the function @by from the frame of the current ip to the caller's frame. */
-static inline bool step_mapped(struct unwinding *walk,
-			       bool (*by)(struct unwinding *walk, uint64_t addr))
+static inline bool step_in_mapping(struct unwinding *walk,
+				   bool (*by)(struct unwinding *walk, uint64_t addr))
 {
 	const struct jp_machine *machine = walk->machine;
 	uint64_t addr = walk->regs.r[machine->ip] - walk->called, sp = walk->regs.r[machine->sp];
@@ -339,12 +339,12 @@ static inline bool step_mapped(struct unwinding *walk,
 
 static bool step_by_cfi_then_frame_pointer(struct unwinding *walk)
 {
-	return step_mapped(walk, step_by_either);
+	return step_in_mapping(walk, step_by_either);
 }
 
 static bool step_cfi(struct unwinding *walk)
 {
-	return step_mapped(walk, step_by_cfi);
+	return step_in_mapping(walk, step_by_cfi);
 }
 
 /* Steps by the kernel's rule, which ignores mappings. */

@@ -158,7 +158,7 @@ TEST(no_memory)
 }
 
 /* Returns the average distance of entries from their ideal slots. */
-static double average_distance(const struct jp_map *map)
+static double compute_average_distance(const struct jp_map *map)
 {
 	size_t sum = 0;
 
@@ -189,7 +189,7 @@ TEST(regular_keys_do_not_cluster)
 
 		for (uint64_t i = 1; i <= 640; i++)
 			jp_map_at(&map, UINT64_C(0x7f0000000000) + (i << shift), 8);
-		found = average_distance(&map);
+		found = compute_average_distance(&map);
 		if (found > worst) {
 			worst = found;
 			of = shift;
@@ -204,7 +204,7 @@ TEST(regular_keys_do_not_cluster)
 		for (uint64_t pid = 1000; pid < 1026; pid++)
 			for (uint64_t id = 1; id <= 25; id++)
 				jp_map_at(&map, upper ? id << 32 | pid : pid << 32 | id, 8);
-		found = average_distance(&map);
+		found = compute_average_distance(&map);
 		check(map.count == 26 * 25 && found < 4,
 		      "pairs of numbers lie close to their slots: %.1f off", found);
 		jp_map_free(&map);

@@ -24,7 +24,7 @@ static int take_even(const struct jp_option *option, const char *text, struct jp
 	return 0;
 }
 
-static const struct jp_option *more_rows(void *context)
+static const struct jp_option *get_more_rows(void *context)
 {
 	static struct jp_option rows[3];
 
@@ -42,7 +42,7 @@ static const struct jp_option table[] = {
 	{"--wide", .wide = &line.wide},
 	{"--set", .number = &line.word, .words = words, .help = "one of two"},
 	{"--when", .set = &line.late, .words = lates},
-	{.more = more_rows, .context = &line.file},
+	{.more = get_more_rows, .context = &line.file},
 	{"REST", .rest = &line.rest},
 	{0}};
 

@@ -7,7 +7,7 @@
 #include "harness/selftest/support/check.h"
 
 /* Returns the errno of the shortage noted since the last call, or 0. */
-static int noted_error(void)
+static int get_noted_error(void)
 {
 	struct jp_error err = {""};
 	int found = -jp_shortage_describe(err.text, sizeof(err.text));
@@ -24,13 +24,13 @@ static void __attribute__((unused)) test_memory(void)
 	void *volatile none;
 
 	none = malloc(far_too_much);
-	check(!none && noted_error() == ENOMEM, "a failed malloc() is noted");
+	check(!none && get_noted_error() == ENOMEM, "a failed malloc() is noted");
 	none = calloc(far_too_much, 2);
-	check(!none && noted_error() == ENOMEM, "a failed calloc() is noted");
+	check(!none && get_noted_error() == ENOMEM, "a failed calloc() is noted");
 	none = realloc(NULL, far_too_much);
-	check(!none && noted_error() == ENOMEM, "a failed realloc() is noted");
+	check(!none && get_noted_error() == ENOMEM, "a failed realloc() is noted");
 	none = malloc(1);
-	check(none && !noted_error(), "a successful malloc() is not noted");
+	check(none && !get_noted_error(), "a successful malloc() is not noted");
 	free(none);
 }
 
@@ -47,9 +47,9 @@ static void __attribute__((unused)) test_asprintf(void)
 	setrlimit(RLIMIT_AS, &little);
 	length = asprintf(&none, "%*s", 4 * ENOUGH, "");
 	setrlimit(RLIMIT_AS, &old);
-	check(length < 0 && noted_error() == ENOMEM, "a failed asprintf() is noted");
+	check(length < 0 && get_noted_error() == ENOMEM, "a failed asprintf() is noted");
 	length = asprintf(&none, "%d", 1);
-	check(length == 1 && !noted_error(), "a successful asprintf() is not noted");
+	check(length == 1 && !get_noted_error(), "a successful asprintf() is not noted");
 	free(none);
 }
 
@@ -61,12 +61,12 @@ static void test_streams(void)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	check(out && fputs("all", out) >= 0 && !jp_shortage_close(out, &text) && !noted_error() &&
-		      !strcmp(text, "all"),
+	check(out && fputs("all", out) >= 0 && !jp_shortage_close(out, &text) &&
+		      !get_noted_error() && !strcmp(text, "all"),
 	      "a memory stream's text is complete");
 	free(text);
 	out = open_memstream(&text, &size);
-	check(out && jp_shortage_close(out, &none) == -ENOMEM && noted_error() == ENOMEM,
+	check(out && jp_shortage_close(out, &none) == -ENOMEM && get_noted_error() == ENOMEM,
 	      "a memory stream without a text is a shortage");
 	free(text);
 }
@@ -79,13 +79,13 @@ static void test_errors(void)
 		jp_shortage_note(no_shortage[i]);
 		jp_fail(NULL, no_shortage[i], "not there");
 	}
-	check(!noted_error(), "other errors are no shortage");
+	check(!get_noted_error(), "other errors are no shortage");
 	jp_fail(NULL, EIO, "an error made up for a bad answer");
-	check(!noted_error(), "an EIO that is only reported is no shortage");
+	check(!get_noted_error(), "an EIO that is only reported is no shortage");
 	jp_shortage_note(EIO);
 	jp_shortage_note(ENOMEM);
-	check(noted_error() == EIO, "the first shortage is kept");
-	check(!noted_error(), "a reported shortage is forgotten");
+	check(get_noted_error() == EIO, "the first shortage is kept");
+	check(!get_noted_error(), "a reported shortage is forgotten");
 }
 
 static void test_descriptors(void)
@@ -100,12 +100,12 @@ static void test_descriptors(void)
 	setrlimit(RLIMIT_NOFILE, &none);
 	fd = jp_untrusted_open("/proc/version", -1, &size, NULL);
 	setrlimit(RLIMIT_NOFILE, &old);
-	check(fd == -EMFILE && noted_error() == EMFILE, "running out of descriptors is noted");
+	check(fd == -EMFILE && get_noted_error() == EMFILE, "running out of descriptors is noted");
 	jp_fail(&err, EMFILE, "/proc/version: no descriptor");
-	check(strstr(err.text, "ulimit -n") && noted_error() == EMFILE, "it names ulimit -n");
+	check(strstr(err.text, "ulimit -n") && get_noted_error() == EMFILE, "it names ulimit -n");
 	jp_fail(&err, EFBIG, "truth: too large");
 	check(strstr(err.text, "ulimit -f") != NULL, "a limited size names ulimit -f");
-	check(jp_untrusted_open("/nowhere", -1, &size, NULL) == -ENOENT && !noted_error(),
+	check(jp_untrusted_open("/nowhere", -1, &size, NULL) == -ENOENT && !get_noted_error(),
 	      "a missing file is no shortage");
 }
 

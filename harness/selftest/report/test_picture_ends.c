@@ -96,7 +96,7 @@ TEST(acts)
 }
 
 /* Ends @count records that overlap. @whole: each covers all earlier records. */
-static void end_many(size_t count, bool whole)
+static void end_many_records(size_t count, bool whole)
 {
 	struct jp_picture_boxes records = {0};
 	struct jp_picture_ends ends = {0};
@@ -125,12 +125,12 @@ static void end_many(size_t count, bool whole)
 
 static void end_grown(size_t count)
 {
-	end_many(count, true);
+	end_many_records(count, true);
 }
 
 static void end_moved(size_t count)
 {
-	end_many(count, false);
+	end_many_records(count, false);
 }
 
 TEST(growth)

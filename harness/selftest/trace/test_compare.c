@@ -14,7 +14,7 @@ static void write_acts(void)
 		put_at(JP_TRUTH_MARK, 1000 + i, 0, 0, 0, 0);
 }
 
-static int compare_after(unsigned nr_acts)
+static int compare_full_truth(unsigned nr_acts)
 {
 	struct jp_comparison comparison = {0};
 	struct jp_error err = {0};
@@ -31,6 +31,6 @@ static int compare_after(unsigned nr_acts)
 
 TEST(compare)
 {
-	check(compare_after(SLOTS) == 0, "a truth may be full");
-	check(compare_after(SLOTS + 2) == -ENOSPC, "a truth that lost records is refused");
+	check(compare_full_truth(SLOTS) == 0, "a truth may be full");
+	check(compare_full_truth(SLOTS + 2) == -ENOSPC, "a truth that lost records is refused");
 }

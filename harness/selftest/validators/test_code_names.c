@@ -70,7 +70,7 @@ static void test_load_under_mprotect(void)
 }
 
 /* Measures @count records that each cover one function. */
-static void cover_each(size_t count)
+static void measure_covering(size_t count)
 {
 	enum { SIZE = 16 };
 	struct jp_truth_code *codes = allocate(count, sizeof(*codes));
@@ -165,5 +165,5 @@ TEST(code_names)
 	test_interrupted_at_begin();
 	test_load_under_mprotect();
 	check_growth("images", find_images);
-	check_growth("records that cover", cover_each);
+	check_growth("records that cover", measure_covering);
 }

@@ -55,7 +55,8 @@ static void make_in_one_place(uint64_t i, uint64_t count, struct jp_event *act,
 }
 
 /* Makes mappings that are executable only according to the capture. */
-static void make_plain(uint64_t i, uint64_t count, struct jp_event *act, struct jp_event *record)
+static void make_plain_mapping(uint64_t i, uint64_t count, struct jp_event *act,
+			       struct jp_event *record)
 {
 	const uint64_t place = i * 7919 % count, time = BEGIN + i * STEP;
 
@@ -64,7 +65,8 @@ static void make_plain(uint64_t i, uint64_t count, struct jp_event *act, struct 
 }
 
 /* Mappings without a record. */
-static void make_missing(uint64_t i, uint64_t count, struct jp_event *act, struct jp_event *record)
+static void make_missing_record(uint64_t i, uint64_t count, struct jp_event *act,
+				struct jp_event *record)
 {
 	const uint64_t time = BEGIN + i * STEP;
 
@@ -74,7 +76,8 @@ static void make_missing(uint64_t i, uint64_t count, struct jp_event *act, struc
 
 /* Makes mappings that each replace the middle of the one before. The capture knows only the first
  * one, and rightly states that all of it is executable. */
-static void make_nested(uint64_t i, uint64_t count, struct jp_event *act, struct jp_event *record)
+static void make_nested_mapping(uint64_t i, uint64_t count, struct jp_event *act,
+				struct jp_event *record)
 {
 	const uint64_t time = BEGIN + i * STEP;
 
@@ -86,17 +89,17 @@ static void make_nested(uint64_t i, uint64_t count, struct jp_event *act, struct
 		record->map.len = act->map.len;
 }
 
-static uint64_t count_none(uint64_t count)
+static uint64_t return_none(uint64_t count)
 {
 	return 0 * count;
 }
 
-static uint64_t count_all(uint64_t count)
+static uint64_t return_all(uint64_t count)
 {
 	return count;
 }
 
-static uint64_t count_half(uint64_t count)
+static uint64_t return_half(uint64_t count)
 {
 	return count / 2;
 }
@@ -127,7 +130,7 @@ static void judge_scene(size_t count)
 }
 
 /* Judges @records by @truth. Returns the number of stale mappings. */
-static uint64_t count_stale(struct jp_truth *truth, struct jp_event *records, size_t count)
+static uint64_t count_stale_mappings(struct jp_truth *truth, struct jp_event *records, size_t count)
 {
 	const struct jp_evidence evidence = {
 		.truth = truth,
@@ -161,7 +164,7 @@ static uint64_t count_stale_inherited(uint64_t forked)
 				 .incarnations = images,
 				 .nr_incarnations = 2};
 
-	return count_stale(&truth, records, 2);
+	return count_stale_mappings(&truth, records, 2);
 }
 
 /* Judges the record of three pages whose memory ended. A record of the middle page cuts it into two
@@ -185,17 +188,19 @@ static uint64_t count_stale_cut(void)
 				 .incarnations = images,
 				 .nr_incarnations = 1};
 
-	return count_stale(&truth, records, 2);
+	return count_stale_mappings(&truth, records, 2);
 }
 
 TEST(coverage)
 {
 	static const struct scene scenes[] = {
-		{"mappings side by side", "coverage.late", make_side_by_side, count_all},
-		{"mappings after each other", "coverage.stale", make_in_one_place, count_half},
-		{"mappings that are not executable", "coverage.stale", make_plain, count_all},
-		{"mappings within each other", "coverage.stale", make_nested, count_none},
-		{"mappings that no record has", "coverage.missing", make_missing, count_all},
+		{"mappings side by side", "coverage.late", make_side_by_side, return_all},
+		{"mappings after each other", "coverage.stale", make_in_one_place, return_half},
+		{"mappings that are not executable", "coverage.stale", make_plain_mapping,
+		 return_all},
+		{"mappings within each other", "coverage.stale", make_nested_mapping, return_none},
+		{"mappings that no record has", "coverage.missing", make_missing_record,
+		 return_all},
 	};
 
 	for (scene = scenes; scene < scenes + sizeof(scenes) / sizeof(*scenes); scene++)

@@ -75,7 +75,7 @@ static enum jp_sample_where place_near(const struct jp_evidence *evidence, uint6
 	return jp_sample_facts(&of, &event, true, 0x9000, activation->sp - 600).where;
 }
 
-static enum jp_sample_where place_at(const struct jp_evidence *evidence, uint64_t time)
+static enum jp_sample_where get_native_place(const struct jp_evidence *evidence, uint64_t time)
 {
 	return place_near(evidence, time, NULL);
 }
@@ -125,15 +125,18 @@ static void test_samples_at_borders(void)
 	struct jp_evidence evidence = {.truth = truth,
 				       .witnessed = {.samples = samples, .count = 3}};
 
-	check(place_at(&evidence, 50) == JP_IN_NONE, "before the activation");
-	check(place_at(&evidence, 200) == JP_IN_EDGE, "before the witness's first sample of code");
-	check(place_at(&evidence, 400) == JP_INSIDE && place_at(&evidence, 600) == JP_INSIDE,
+	check(get_native_place(&evidence, 50) == JP_IN_NONE, "before the activation");
+	check(get_native_place(&evidence, 200) == JP_IN_EDGE,
+	      "before the witness's first sample of code");
+	check(get_native_place(&evidence, 400) == JP_INSIDE &&
+		      get_native_place(&evidence, 600) == JP_INSIDE,
 	      "between two samples of code");
-	check(place_at(&evidence, 800) == JP_IN_EDGE, "after the witness's last sample of code");
+	check(get_native_place(&evidence, 800) == JP_IN_EDGE,
+	      "after the witness's last sample of code");
 	evidence.witnessed.count = 0;
-	check(place_at(&evidence, 200) == JP_INSIDE, "without a witness");
+	check(get_native_place(&evidence, 200) == JP_INSIDE, "without a witness");
 	strcpy(evidence.witnessed.denied, "EINVAL");
-	check(place_at(&evidence, 600) == JP_IN_EDGE, "with a denied witness");
+	check(get_native_place(&evidence, 600) == JP_IN_EDGE, "with a denied witness");
 }
 
 TEST(sample_class)

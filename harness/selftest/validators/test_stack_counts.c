@@ -3,7 +3,7 @@
 #include "harness/selftest/support/check.h"
 #include "validators/stack_counts.h"
 
-static uint64_t count_distinct(const uint32_t (*places)[2], size_t count)
+static uint64_t count_distinct_places(const uint32_t (*places)[2], size_t count)
 {
 	struct jp_truth truth = {.version = 3};
 	const struct jp_evidence evidence = {.truth = &truth};
@@ -66,9 +66,9 @@ TEST(stack_counts)
 		{UINT32_MAX, 0}, {1, 8},          {UINT32_MAX / 2, 0},
 		{1, 4}};
 
-	check(!count_distinct(all, 0), "without samples no instruction is counted");
-	check(count_distinct(all, 1) == 1, "one sample counts one instruction");
-	check(count_distinct(all, sizeof(all) / sizeof(*all)) == 7, "repeated hits are one");
+	check(!count_distinct_places(all, 0), "without samples no instruction is counted");
+	check(count_distinct_places(all, 1) == 1, "one sample counts one instruction");
+	check(count_distinct_places(all, sizeof(all) / sizeof(*all)) == 7, "repeated hits are one");
 	check(is_complete(0x1000, 2), "a breakpoint samples each function that was at its address");
 	check(!is_complete(0x1000, 1), "an instruction without a breakpoint has no sample");
 	check(is_complete(0x1008, 4) && !is_complete(0x1008, 3),

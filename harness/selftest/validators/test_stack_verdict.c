@@ -74,7 +74,7 @@ static bool is_verdict(enum jp_verdict verdict, const struct built_stack *seen,
 	}
 }
 
-static bool next_stack(struct built_stack *stack)
+static bool advance_stack(struct built_stack *stack)
 {
 	for (uint32_t i = 0; i < stack->count; i++) {
 		if (++stack->frames[i] <= ADDRESSES)
@@ -174,7 +174,7 @@ TEST(stack_verdict)
 			printf("# %s: %u frames, first %d: %s, while %d verdicts hold\n",
 			       truths[i].name, seen.count, (int)seen.frames[0],
 			       jp_verdict_text(verdict), holds);
-		} while (next_stack(&seen));
+		} while (advance_stack(&seen));
 	}
 	check(good, "each stack has exactly one verdict");
 	for (enum jp_verdict verdict = JP_WRONG; verdict < JP_VERDICTS; verdict++) {

@@ -31,7 +31,7 @@ static struct jp_interval watched[] = {
 	{1, PID, 2190, 2200, 3000, 3010},
 };
 
-static struct jp_evidence make_gated(struct jp_truth *truth, size_t count)
+static struct jp_evidence make_gated_evidence(struct jp_truth *truth, size_t count)
 {
 	return (struct jp_evidence){.truth = truth,
 				    .info = {.slack = SLACK, .enabled = 1, .stopped = 9999},
@@ -58,7 +58,7 @@ TEST(images_in_interval)
 						   .until = rows[i].until,
 						   .first = true};
 		struct jp_truth truth = {.version = 3, .incarnations = &one, .nr_incarnations = 1};
-		const struct jp_evidence evidence = make_gated(&truth, 1);
+		const struct jp_evidence evidence = make_gated_evidence(&truth, 1);
 
 		check(judge("processes", &evidence, NULL, 0, "processes.images").k ==
 			      rows[i].images,
@@ -131,7 +131,7 @@ TEST(listed_names)
 			MADE_ACT(COMM, PID, PID, renamed, renamed + 4, .comm = {.name = "new"}),
 		};
 		struct jp_truth truth = {.version = 3, .acts = acts, .nr_acts = 3};
-		struct jp_evidence evidence = make_gated(&truth, 1);
+		struct jp_evidence evidence = make_gated_evidence(&truth, 1);
 		struct jp_announced one = asked[0];
 
 		strcpy(one.comm, rows[i].listed);
@@ -145,7 +145,7 @@ TEST(listed_names)
 TEST(lives_of_a_pid)
 {
 	struct jp_truth truth = {.version = 3};
-	const struct jp_evidence evidence = make_gated(&truth, 2);
+	const struct jp_evidence evidence = make_gated_evidence(&truth, 2);
 
 	for (uint64_t time = 2009; time <= 2011; time++) {
 		const struct jp_event event =
@@ -171,7 +171,7 @@ TEST(no_interval)
 	struct jp_truth truth = TRUTH_OF_ACTS(acts, 2, image);
 
 	for (int i = 0; i < 2; i++) {
-		struct jp_evidence evidence = make_gated(&truth, 0);
+		struct jp_evidence evidence = make_gated_evidence(&truth, 0);
 
 		strcpy(evidence.intervals.gate, gates[i]);
 		check(judge("equal_mappings", &evidence, NULL, 0, "mappings.missing").k == !i,

@@ -91,7 +91,7 @@ static bool copy_file(const char *what)
 }
 
 /* Returns attr @index of the copy, and the place of its ids. */
-static const struct jp_perf_attr *attr_at(unsigned int index, struct jp_perf_section *ids)
+static const struct jp_perf_attr *get_copied_attr(unsigned int index, struct jp_perf_section *ids)
 {
 	const unsigned char *entry =
 		found.bytes + found.header.attrs.offset + index * found.header.attr_size;
@@ -181,7 +181,7 @@ TEST(attr_sizes)
 	      "all attrs get the size of the longest");
 	for (unsigned int i = 0; i < 3; i++) {
 		struct jp_perf_section ids;
-		const struct jp_perf_attr *attr = attr_at(i, &ids);
+		const struct jp_perf_attr *attr = get_copied_attr(i, &ids);
 		const unsigned char *bytes = (const void *)attr;
 		unsigned int put_other = 0;
 

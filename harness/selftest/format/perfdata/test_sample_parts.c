@@ -119,7 +119,7 @@ TEST(raw_data)
 static const struct jp_perf_attr plain = {.sample_type = JP_PERF_SAMPLE_TID,
 					  .flags = JP_PERF_ATTR_SAMPLE_ID_ALL};
 
-static struct jp_perf_layout plain_layout(void)
+static struct jp_perf_layout make_plain_layout(void)
 {
 	struct jp_perf_layout layout;
 
@@ -129,7 +129,7 @@ static struct jp_perf_layout plain_layout(void)
 
 TEST(namespaces)
 {
-	const struct jp_perf_layout layout = plain_layout();
+	const struct jp_perf_layout layout = make_plain_layout();
 	struct jp_event event;
 	struct jp_regs regs;
 
@@ -161,7 +161,7 @@ TEST(namespaces)
 
 TEST(lost_records)
 {
-	const struct jp_perf_layout layout = plain_layout();
+	const struct jp_perf_layout layout = make_plain_layout();
 	struct jp_event event;
 	struct jp_regs regs;
 
@@ -190,7 +190,7 @@ TEST(kernel_maps)
 		bool kernel;
 	} table[] = {{1, 1, true},  {1, 2, false},         {1, 3, false}, {1, 4, true},
 		     {1, 5, false}, {UINT32_MAX, 2, true}, {0, 2, false}};
-	const struct jp_perf_layout layout = plain_layout();
+	const struct jp_perf_layout layout = make_plain_layout();
 	struct jp_event event;
 	struct jp_regs regs;
 

@@ -106,7 +106,7 @@ TEST(header)
 }
 
 /* Returns the time 1 ns before @time. */
-static struct timespec get_earlier(const struct timespec *time)
+static struct timespec get_time_before(const struct timespec *time)
 {
 	return (struct timespec){.tv_sec = time->tv_sec - !time->tv_nsec,
 				 .tv_nsec = time->tv_nsec ? time->tv_nsec - 1 : 999999999};
@@ -126,14 +126,14 @@ TEST(changed_files)
 	if (!scratch_write(path, "text", 4) || stat(path, &st) || !of_run)
 		exit(99);
 	wanted.ino = st.st_ino;
-	before = get_earlier(&st.st_mtim);
+	before = get_time_before(&st.st_mtim);
 	check(jp_file_finder_changed(finder, &wanted, &before) &&
 		      !jp_file_finder_changed(finder, &wanted, &st.st_mtim),
 	      "a file written since is changed");
 	check(!jp_file_finder_changed(of_run, &wanted, &before),
 	      "a run directory's files never count as changed");
 	wanted.ino++;
-	before = get_earlier(&st.st_ctim);
+	before = get_time_before(&st.st_ctim);
 	check(jp_file_finder_changed(finder, &wanted, &before) &&
 		      !jp_file_finder_changed(finder, &wanted, &st.st_ctim),
 	      "a file put in place since is changed");

@@ -334,7 +334,7 @@ static bool at_once;
 
 /* Writes code in each of many files. They are unmapped in the order in which they were mapped: all
  * after the last was mapped, or each before the next is mapped at the same place. */
-static void write_many(void)
+static void write_many_files(void)
 {
 	for (size_t i = 0; i < many; i++) {
 		const uint64_t addr = 0x10000 + (at_once ? i * 0x2000 : 0);
@@ -346,12 +346,12 @@ static void write_many(void)
 	}
 }
 
-static void read_many(size_t count)
+static void read_many_files(size_t count)
 {
 	bool all = true;
 
 	many = count;
-	check(!write_truth("many", 8 * count, write_many), "a large truth is written");
+	check(!write_truth("many", 8 * count, write_many_files), "a large truth is written");
 	start_cost();
 	truth = load_truth("many");
 	end_cost();
@@ -475,9 +475,9 @@ TEST(truth)
 	};
 
 	run_truth_tests(tests, sizeof(tests) / sizeof(*tests));
-	check_growth("files after each other", read_many);
+	check_growth("files after each other", read_many_files);
 	at_once = true;
-	check_growth("files side by side", read_many);
+	check_growth("files side by side", read_many_files);
 #ifndef __SANITIZE_ADDRESS__
 	test_memory();
 #endif

@@ -244,7 +244,8 @@ static const struct jp_truth_insn misled_insns[] = {
 	{.offset = 4, .pre = 56, .bp = JP_INSN_MISLED},
 	{.offset = 8, .pre = 56, .bp = JP_INSN_MISLED | JP_INSN_RETURN}};
 
-static uint32_t add_framed(uint64_t addr, const struct jp_truth_insn *layout, uint32_t frames)
+static uint32_t add_function_with_frames(uint64_t addr, const struct jp_truth_insn *layout,
+					 uint32_t frames)
 {
 	uint32_t id = jp_truth_id();
 
@@ -258,16 +259,18 @@ static void write_misleading(void)
 {
 	static const uint64_t detour[] = {0x700, 0x701}, between[] = {0x500, 0x800};
 	uint32_t inner = add_code(0x1000, "in", 100), outer = add_code(0x2000, "out", 100);
-	uint32_t tail = add_framed(0x3000, tail_insns, 0);
-	uint32_t other = add_framed(
+	uint32_t tail = add_function_with_frames(0x3000, tail_insns, 0);
+	uint32_t other = add_function_with_frames(
 		0x4000, other_insns,
 		jp_truth_frames(JP_CFI_NO_FILE, 1, jp_truth_root(JP_CHAIN, detour, 2), 0));
-	uint32_t stale =
-		add_framed(0x5000, misled_insns, jp_truth_frames(JP_CFI_RIGHT, 0x2020, 0, 0));
-	uint32_t zero = add_framed(0x6000, misled_insns, jp_truth_frames(JP_CFI_RIGHT, 0, 0, 0));
-	uint32_t none = add_framed(0x7000, other_insns, jp_truth_frames(JP_CFI_ABSENT, 0, 0, 0));
-	uint32_t vdso =
-		add_framed(0x8000, tail_insns, jp_truth_frames(JP_CFI_RIGHT, 0, 0, JP_FRAMES_VDSO));
+	uint32_t stale = add_function_with_frames(0x5000, misled_insns,
+						  jp_truth_frames(JP_CFI_RIGHT, 0x2020, 0, 0));
+	uint32_t zero = add_function_with_frames(0x6000, misled_insns,
+						 jp_truth_frames(JP_CFI_RIGHT, 0, 0, 0));
+	uint32_t none = add_function_with_frames(0x7000, other_insns,
+						 jp_truth_frames(JP_CFI_ABSENT, 0, 0, 0));
+	uint32_t vdso = add_function_with_frames(
+		0x8000, tail_insns, jp_truth_frames(JP_CFI_RIGHT, 0, 0, JP_FRAMES_VDSO));
 	uint32_t paths[] = {jp_truth_path((uint32_t[]){outer, tail, inner}, 3),
 			    jp_truth_path((uint32_t[]){outer, other, inner}, 3),
 			    jp_truth_path((uint32_t[]){outer, stale, inner}, 3),
@@ -529,7 +532,7 @@ static void test_misleading_cfi(void)
 	test_code_that_seems_emitted();
 }
 
-static void write_long(void)
+static void write_long_story(void)
 {
 	uint32_t functions[300], shallow, deep;
 	uint64_t roots = add_roots();
@@ -574,7 +577,7 @@ TEST(truth_stack)
 	static const struct truth_test tests[] = {
 		{256, write_story, test_true_stacks},
 		{256, write_misleading, test_misleading_cfi},
-		{1 << 18, write_long, test_long_truth},
+		{1 << 18, write_long_story, test_long_truth},
 	};
 
 	run_truth_tests(tests, sizeof(tests) / sizeof(*tests));

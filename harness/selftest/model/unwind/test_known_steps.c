@@ -58,15 +58,15 @@ static struct jp_known_steps *steps;
 static uint64_t stack[WORDS], frames[MOST];
 static struct jp_regs regs;
 
-static uint64_t code_of(int function)
+static uint64_t get_code(int function)
 {
 	return CODE + 0x100 * (uint64_t)function;
 }
 
 static void add_step(int function, uint64_t space)
 {
-	*jp_known_step_at(steps, code_of(function)) =
-		(struct jp_known_step){code_of(function), space, &rows, made[function]};
+	*jp_known_step_at(steps, get_code(function)) =
+		(struct jp_known_step){get_code(function), space, &rows, made[function]};
 }
 
 /* Sets registers to a return address in @function, with the stack pointer SP + 8 * @word. */
@@ -74,7 +74,7 @@ static void set_registers(int function, unsigned word)
 {
 	regs = (struct jp_regs){.machine = &pusher,
 				.known = 1 << RIP | 1 << RSP | 1 << RBP | 1 << R12};
-	regs.r[RIP] = code_of(function) + 1;
+	regs.r[RIP] = get_code(function) + 1;
 	regs.r[RSP] = SP + 8 * word;
 	regs.r[RBP] = SP + 8 * 20;
 	regs.r[R12] = 12;
@@ -100,9 +100,9 @@ static void fill_stack(void)
 	memset(stack, 0, sizeof(stack));
 	stack[1] = 0xb;
 	stack[2] = SP + 8 * 10;
-	stack[3] = code_of(SMALL) + 1;
+	stack[3] = get_code(SMALL) + 1;
 	stack[4] = SP + 8 * 12;
-	stack[5] = code_of(FRAMED) + 1;
+	stack[5] = get_code(FRAMED) + 1;
 	stack[12] = 0xbb;
 	stack[13] = 0x1234;
 }
@@ -123,7 +123,7 @@ TEST(callers)
 	fill_stack();
 	set_registers(PLAIN, 0);
 	count = walk();
-	check(count == 3 && frames[0] == code_of(SMALL) + 1 && frames[1] == code_of(FRAMED) + 1 &&
+	check(count == 3 && frames[0] == get_code(SMALL) + 1 && frames[1] == get_code(FRAMED) + 1 &&
 		      frames[2] == 0x1234,
 	      "%u steps lead to the callers", count);
 	check(regs.r[RIP] == 0x1234 && regs.r[RSP] == SP + 8 * 14 && regs.r[RBP] == 0xbb,
@@ -144,7 +144,7 @@ TEST(limits)
 	set_registers(PLAIN, 0);
 	check(walk_space(SPACE, 14, MOST) == 3, "a frame may end with the dump");
 	set_registers(PLAIN, 0);
-	check(walk_space(SPACE, 13, MOST) == 2 && regs.r[RIP] == code_of(FRAMED) + 1,
+	check(walk_space(SPACE, 13, MOST) == 2 && regs.r[RIP] == get_code(FRAMED) + 1,
 	      "a frame cut by the dump stops the walk");
 	set_registers(PLAIN, 0);
 	check(!walk_space(SPACE, 0, MOST) && regs.r[RSP] == SP, "an empty dump stops the walk");
@@ -164,8 +164,8 @@ TEST(limits)
 	check(!walk(), "an unknown frame pointer stops the walk");
 	stack[5] = 0;
 	set_registers(PLAIN, 0);
-	check(walk() == 1 && regs.r[RIP] == code_of(SMALL) + 1, "address 0 stops the walk");
-	jp_known_step_at(steps, code_of(PLAIN))->row.direct = false;
+	check(walk() == 1 && regs.r[RIP] == get_code(SMALL) + 1, "address 0 stops the walk");
+	jp_known_step_at(steps, get_code(PLAIN))->row.direct = false;
 	set_registers(PLAIN, 0);
 	check(!walk(), "a row that is not direct stops the walk");
 	add_step(PLAIN, SPACE);
@@ -196,7 +196,7 @@ TEST(first_step)
 	stack[1] = CODE + 1;
 	stack[2] = 0x1234;
 	regs.r[RSP] = SP;
-	regs.r[RIP] = code_of(SMALL);
+	regs.r[RIP] = get_code(SMALL);
 	check(jp_known_steps_walk(steps, SPACE, &regs, false, &dump, frames, MOST) == 2,
 	      "a frame of no size in the sampled function's caller is left");
 	add_step(PLAIN, SPACE);

@@ -89,7 +89,8 @@ static struct jp_regs make_regs(const struct jp_truth_insn *insn, uint64_t calle
 	return regs;
 }
 
-static unsigned count_wrong(struct jp_cfi *cfi, uint64_t text, const struct jp_emitted *emitted)
+static unsigned count_wrong_steps(struct jp_cfi *cfi, uint64_t text,
+				  const struct jp_emitted *emitted)
 {
 	const uint64_t caller_bp = 0x7ff000001230;
 	const unsigned sp_number = jp_arch_elf.sp, bp_number = jp_arch_elf.bp;
@@ -138,7 +139,7 @@ static void check_shape(enum jp_shape shape, bool by_segment)
 		unsigned wrong;
 
 		stack.entry = 0x7ffffff00000 + off;
-		wrong = cfi ? count_wrong(cfi, text, &emitted) : ~0u;
+		wrong = cfi ? count_wrong_steps(cfi, text, &emitted) : ~0u;
 		if (wrong || off == 56)
 			check(!wrong, "%s, %s: %u of %u bytes are wrong, %d bytes of tables %s",
 			      jp_shape_text(shape),
@@ -204,7 +205,7 @@ static _Unwind_Reason_Code note_caller(struct _Unwind_Context *context, void *un
 	return _URC_NO_REASON;
 }
 
-static void unwind_here(void)
+static void unwind_from_here(void)
 {
 	nr_found = 0;
 	_Unwind_Backtrace(note_caller, NULL);
@@ -222,7 +223,7 @@ static void check_libgcc(enum jp_shape shape, unsigned char *code, size_t capaci
 {
 	struct jp_path_step steps[3] = {
 		{.code = (uintptr_t)code, .before = 1, .after = 1, .repeat = 1},
-		{.code = (uintptr_t)jp_arch_call_out, .before = (uintptr_t)unwind_here}};
+		{.code = (uintptr_t)jp_arch_call_out, .before = (uintptr_t)unwind_from_here}};
 	const uint64_t callers[] = {(uintptr_t)code + jp_shape_returns(shape),
 				    (uintptr_t)jp_arch_enter_return};
 	struct jp_emitted emitted;

@@ -133,7 +133,7 @@ static uint32_t APART choose_shapes(unsigned job, enum jp_shape *shapes)
 	return DEEP;
 }
 
-static void APART run_all(struct notes *notes)
+static void APART run_all_paths(struct notes *notes)
 {
 	void *trace[64];
 
@@ -174,7 +174,7 @@ static void run_child(const char *truth_path, struct notes *notes, int out)
 	run_shapes((enum jp_shape[]){JP_SHAPE_FP}, 1, 0);
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
 		_exit(NOT_TRACED);
-	run_all(notes);
+	run_all_paths(notes);
 	_exit(0);
 }
 
@@ -248,7 +248,7 @@ static bool check_step(struct following *following, const struct registers *regs
 	    stack->activation->path->functions[stack->depth] != code ||
 	    stack->nr_whole < depth + 2 || stack->whole[0] != regs->ip)
 		return report_difference(following, regs, "not found, or at another depth");
-	/* The shadow ends at run_all(), whose callers backtrace() found before. */
+	/* The shadow ends at run_all_paths(), whose callers backtrace() found before. */
 	for (uint32_t i = 0; i < following->nr_shadow; i++) {
 		if (stack->whole[1 + i] != following->shadow[following->nr_shadow - 1 - i])
 			return report_difference(following, regs, "a wrong caller");

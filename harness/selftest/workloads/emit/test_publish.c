@@ -39,7 +39,7 @@ static int publish(unsigned index)
 	return jp_publish_load(&published);
 }
 
-static int publish_all(const char *how, const char *with)
+static int publish_story(const char *how, const char *with)
 {
 	struct jp_published moved = {.addr = 0x200000, .size = 33, .index = 0};
 	int ret = jp_publish_select_extras(with);
@@ -140,7 +140,7 @@ static void test_right_files(const char *with)
 	unsigned first, later;
 	struct found found;
 
-	check(!publish_all("both", with), "jitdump and perf map are published with %s", with);
+	check(!publish_story("both", with), "jitdump and perf map are published with %s", with);
 	found = read_dump(dump);
 	check(!found.end && found.good == COUNT && found.of[JP_JITDUMP_LOAD] == COUNT &&
 		      found.of[JP_JITDUMP_MOVE] == 1 && found.of[JP_JITDUMP_CLOSE] == 1 &&
@@ -181,7 +181,7 @@ static void test_wrong_dumps(void)
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
 		struct found found;
 
-		check(!publish_all(faults[i].fault, "debug"), "%s is written", faults[i].fault);
+		check(!publish_story(faults[i].fault, "debug"), "%s is written", faults[i].fault);
 		found = read_dump(dump);
 		check(found.good == faults[i].good && found.debug_first == faults[i].debug_first &&
 			      found.backwards == faults[i].backwards &&
@@ -191,7 +191,7 @@ static void test_wrong_dumps(void)
 			      !found.of[JP_JITDUMP_CLOSE] == !faults[i].closed,
 		      "%s has this fault alone", faults[i].fault);
 	}
-	check(!publish_all("jitdump:version-2", "debug") &&
+	check(!publish_story("jitdump:version-2", "debug") &&
 		      !jp_jitdump_open(dump, getuid(), &err) &&
 		      strstr(err.text, "offset 4: expected version 1, found 2"),
 	      "a header of version 2 is refused: %s", err.text);
@@ -228,10 +228,11 @@ static void test_wrong_maps(void)
 		FILE *file;
 
 		if (owner && getuid()) {
-			check(publish_all(faults[i].fault, "debug") == -EPERM, "chown needs root");
+			check(publish_story(faults[i].fault, "debug") == -EPERM,
+			      "chown needs root");
 			continue;
 		}
-		check(!publish_all(faults[i].fault, "debug"), "%s is written", faults[i].fault);
+		check(!publish_story(faults[i].fault, "debug"), "%s is written", faults[i].fault);
 		count_in_map(&first, &later);
 		file = fopen(map, "re");
 		if (file && !fgets(line, sizeof(line), file))
