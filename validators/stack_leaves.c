@@ -70,16 +70,12 @@ static int judge_sample_once(const struct jp_stack_once *once, uint64_t of, enum
 int jp_stack_leaves_judge(const struct jp_stack_leaves *leaves, struct jp_stack_counts *counts,
 			  struct jp_view *view)
 {
-	return judge_sample_once(
-		       &leaves->returned, leaves->above, JP_HOLE,
-		       "in functions that call another are where that call returns to: the "
-		       "innermost "
-		       "frame is left out",
-		       counts, view)
+	return judge_sample_once(&leaves->returned, leaves->above, JP_HOLE,
+				 "in functions that call another are at the return address of that "
+				 "call: the innermost frame is left out",
+				 counts, view)
 		       ?: judge_sample_once(
 				  &leaves->begins, leaves->good, JP_WRONG,
-				  "are where a function begins: that is no place that a thread "
-				  "stays "
-				  "at",
+				  "are at a function's first address, where no thread stays",
 				  counts, view);
 }

@@ -192,7 +192,7 @@ static int parse_way_of_starting(const struct jp_option *option, const char *tex
 	scene.how = jp_birth_find(text);
 	if (scene.how != JP_BIRTHS || !strcmp(text, "exec"))
 		return 0;
-	return jp_fail(err, EINVAL, "--how=%s: no such way (see --help)", text);
+	return jp_fail(err, EINVAL, "--how=%s: unknown (see --help)", text);
 }
 
 static void print_ways(FILE *out)
@@ -239,7 +239,7 @@ static const struct jp_option options[] = {
 	{"--gate", .value = "PREFIX", .text = &scene.gate,
 	 .help = "reports to the FIFOs PREFIX.ctl and PREFIX.ack ($JITPROOF_GATE)"},
 	{"--protect", .number = &scene.protect, .words = protects,
-	 .help = "how it makes code executable (rwx)"},
+	 .help = "how the benchmark makes code executable (rwx)"},
 	{"--replace", .value = "FILE", .text = &scene.replace,
 	 .help = "replace each program file by FILE while it runs"},
 	{0}};

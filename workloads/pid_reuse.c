@@ -102,7 +102,8 @@ static int run(int argc, char **argv)
 
 static const struct jp_option options[] = {
 	{"--lives", .value = "N", .number = &incarnations.count,
-	 .help = "number of processes, 3 or more; the last runs while it is watched (0: no limit)"},
+	 .help = "number of processes, 3 or more; the last one runs until the workload is stopped "
+		 "(0: no limit)"},
 	{0}};
 
 static const struct jp_workload pid_reuse = {

@@ -116,7 +116,7 @@ static const struct jp_option options[] = {
 	{"--threads", .value = "N", .number = &churn.threads, .least = 1, .most = MOST,
 	 .help = "threads at a time, at most 64 (default: 4)"},
 	{"--runs", .value = "N", .number = &churn.runs, .least = 1,
-	 .help = "runs of a path by each thread (default: 20)"},
+	 .help = "how often each thread runs a path (default: 20)"},
 	{0}};
 
 static const struct jp_workload thread_churn = {

@@ -67,7 +67,7 @@ def check_macros(source: Source) -> Iterator[Found]:
         # A `return` hides no control flow if the macro defines the function that returns.
         if re.search(r"\breturn\b", blank_comments(match.group())) and \
                 not re.search(r"\\\n\s*static \w+ \w+\(", match.group()):
-            yield source.found(line, "macro with a return", "it hides control flow")
+            yield source.found(line, "macro with a return", "it hides control flow of the caller")
 
 
 def check_registrations(source: Source) -> Iterator[Found]:

@@ -44,15 +44,16 @@ HOMES = (
      "it has one home (libzstd: harness/format/perfdata/zstd.c)"),
     (r"linux/perf_event\.h$", r"harness/(capture|format/perfdata|facts)/",
      "it has one home (linux/perf_event.h: harness/capture/, the perf.data files and facts/)"),
-    (r"harness/facts/", r"harness/(facts|command)/", "nobody names a fact: they register"),
+    (r"harness/facts/", r"harness/(facts|command)/",
+     "facts register themselves: no other file names them"),
     (r"harness/explain/explainer\.h$", r"harness/explain/",
-     "nobody names an explainer: they register"),
+     "explainers register themselves: no other file names them"),
     (r"harness/capture/", r"harness/(?!outcome/|report/|repro/)",
-     "the core names no capture: they register"),
-    (r"validators/", r"validators/", "nobody names a validator: they register"),
+     "the core names no capture: captures register themselves"),
+    (r"validators/", r"validators/", "validators register themselves: no other file names them"),
     # `jitproof workload` runs registered workloads through their interface.
     (r"workloads/(?!emit/workload\.h$)", r"workloads/|harness/command/",
-     "nobody names a workload: they register"),
+     "workloads register themselves: no other file names them"),
     (r"harness/selftest/", r"harness/selftest/", "nothing depends on its own tests"),
 )
 

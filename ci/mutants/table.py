@@ -123,7 +123,7 @@ def render_page(chosen: Sequence[Mutant], progress: Progress, known: Mapping[sur
         text += "\nOf recorded runs and Python tests that run a line, the fastest were asked, " \
             "which take %g s\ntogether with tracing: others may notice more.\n" % most
     if late:
-        text += "\nThe run did not come to its end: %d of the %d were not tried.\n" % (
+        text += "\nThe run is incomplete: %d of %d mutants were not tried.\n" % (
             late, len(chosen))
     return text + ("\n## Not explained\n\n" + "".join(sorted(left)) if left else "")
 

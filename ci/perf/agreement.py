@@ -174,7 +174,7 @@ CLASSES: dict[str, Callable[[Pair, Mappings], bool]] = {
     "perf stops in code without a file": is_without_file,
     "perf takes the tables' address from before exec":
         lambda pair, mappings: mappings.lower_before_exec(pair.ours["pid"], get_last_common(pair)),
-    "sampled behind sigreturn, where no CFI is":
+    "sampled after sigreturn, which has no CFI":
         lambda pair, mappings: mappings.is_behind_trampoline(pair.ours["pid"], pair.a[0]),
     "perf follows rbp where we stop without CFI":
         lambda pair, _: pair.common == len(pair.a) and pair.ours["stop"] in ("no-cfi", "no-elf"),
@@ -384,7 +384,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--jitproof", default="build/jitproof", help="default: %(default)s")
     parser.add_argument("--perf-dir", default="build/perf",
-                        help="folder of the perfs of the suites (default: %(default)s)")
+                        help="folder with the perf of each suite (default: %(default)s)")
     parser.add_argument("--perf", action="append", metavar="WANTED",
                         help='a suite, a version or "installed" (the default); may be repeated')
     parser.add_argument("--stack", type=int, default=16384, help="bytes of each dump (%(default)s)")

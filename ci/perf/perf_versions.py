@@ -307,7 +307,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jitproof", default="build/jitproof", help="default: %(default)s")
     parser.add_argument("--perf-dir", default="build/perf",
-                        help="folder of the perfs of the suites (default: %(default)s)")
+                        help="folder with the perf of each suite (default: %(default)s)")
     parser.add_argument("--node", default="node", help="default: %(default)s")
     parser.add_argument("--keep", metavar="DIR", help="keep the captures in this folder")
     parser.add_argument("wanted", nargs="*", help='suites, versions or "installed" (default: %s '

@@ -80,7 +80,7 @@ class Connection:
                 raise Missing(rest)
             if word in ("error", "crash"):
                 raise RuntimeError(rest)
-        raise RuntimeError("it ended before it sent '%s'" % wanted)
+        raise RuntimeError("the process ended before it sent '%s'" % wanted)
 
     def send(self, word: str) -> None:
         assert self.process.stdin

@@ -232,7 +232,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=0, help="begin no case after this time")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the table to FILE")
     parser.add_argument("--show", action="store_true",
-                        help="print the table, too, with every case")
+                        help="also print the table, with every case")
     parser.add_argument("--make", metavar="NEW", help="judge nothing; write a run directory with "
                         "one alteration of each case")
     parser.add_argument("--list", action="store_true", help="list the kinds")

@@ -88,7 +88,7 @@ def balance_activations(case: Case) -> Changes:
     found = group_by_activation(case)
     threads = len({sample.tid for sample in case.capture("perf.data").samples()})
     if int(case.facts.get("breakpoints", 0)):
-        raise Unobservable("no file tells how often an instruction ran in an activation")
+        raise Unobservable("no file states how often an instruction ran in an activation")
     for one, samples in found:
         for other, more in found:
             if other.tid == one.tid and other != one and min(len(samples), len(more)) >= 6:

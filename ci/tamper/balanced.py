@@ -51,7 +51,7 @@ def shrink_window(case: Case, early: bool) -> Changes:
     begin, end = case.window
     half = begin + (end - begin) // 2
     gone = [one for one in require_samples(case) if (one.time < half) == early]
-    require(gone, "that half of the window has no samples")
+    require(gone, "half of the window has no samples")
     return forget_samples(case, gone, **{
         key: half - int(case.facts.get(key, 0))
         for key in (("enabled", "sampling", "first_enabled") if early else ("stopped",))})

@@ -27,7 +27,7 @@ def find_dumps(case: Case) -> list[str]:
 
 def read_mode(case: Case) -> str:
     modes: list[str] = re.findall(r"inject=(strip|keep|cut)\b", case.read("case").decode())
-    return require(modes, "the case injects nothing, or by a profiler")[0]
+    return require(modes, "the case injects nothing, or a profiler injects")[0]
 
 
 def inject(case: Case, alter: dict[str, bytes]) -> Changes:

@@ -203,7 +203,7 @@ def prove_read_again(case: Case, one: rd.Map, name: str) -> str | None:
             one.time < two.time < int(case.facts["enabled"])
             for two in filter(repeats_identity, case.capture("perf.data").maps())):
         return None
-    return "a reading of /proc tells the same"
+    return "a reading of /proc states the same"
 
 
 def prove_written_twice(case: Case, target: Target, share: float, name: str) -> str | None:

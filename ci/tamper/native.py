@@ -139,10 +139,10 @@ def set_tail_field(bit: int, layout: str, value: int, behind: int = 0) -> Change
 def change_cpu(case: Case, one: rd.Side) -> rd.Side:
     """Changes the CPU of a record whose event wrote other records on the same CPU."""
     if rd.CPU not in one.tail() or rd.IDENTIFIER not in one.tail():
-        raise Absent("records hold no CPU, or no id")
+        raise Absent("records hold no CPU number, or no event id")
     if not any(two is not one and is_live_side(case, two) and get_id(two) == get_id(one)
                for two in case.capture("perf.data").records):
-        raise Unobservable("its event wrote no other record")
+        raise Unobservable("the record's event wrote no other record")
     at = one.tail()[rd.CPU]
     return set_body_field(one, at, "I", struct.unpack_from("<I", one.body, at)[0] ^ 1)
 

@@ -255,5 +255,5 @@ def delete_thread(case: Case) -> Changes:
 def delete_cpu(case: Case) -> Changes:
     """Deletes all samples of one of several CPUs, like a lost ring."""
     cpus = sorted({one.cpu for one in case.code_samples})
-    require(len(cpus) >= 2, "samples in emitted code are of one CPU")
+    require(len(cpus) >= 2, "all samples in emitted code are of one CPU")
     return remove_samples(case, lambda sample: sample.cpu == cpus[0])

@@ -27,7 +27,7 @@ def deny(number: int) -> None:
     """Installs a filter in this process that makes perf_event_open fail with errno @number."""
     machine = platform.machine()
     if machine not in MACHINES:
-        raise OSError(errno.ENOTSUP, f"the system call numbers of {machine} are not known here")
+        raise OSError(errno.ENOTSUP, f"this test lacks the system call numbers of {machine}")
     call, arch = MACHINES[machine]
     # struct seccomp_data: int nr; u32 arch. Allow the same number of another ABI.
     code = b"".join(struct.pack("=HBBI", *instruction) for instruction in (

@@ -113,7 +113,7 @@ class Signals(Compared):
                                             (FILE + 8, "")], [], libdw, 0)
                 pair = agreement.pair_stacks(ours, theirs, self.mappings)
                 self.assertEqual((pair.a, pair.common), (pair.b, 4))
-            for at, name in ((9, "sampled behind sigreturn, where no CFI is"), (10, "unexplained")):
+            for at, name in ((9, "sampled after sigreturn, which has no CFI"), (10, "unexplained")):
                 self.assertEqual(self.classify([back + at, FILE], [back + at]), name)
 
 

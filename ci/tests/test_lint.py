@@ -26,10 +26,10 @@ WRONG = (
     ("validators/a.c", SPDX + CAPTURE, "a validator knows", None),
     ("validators/a.c", SPDX + "int f(void)\n{\n\treturn open(0, 0);\n}\n", "calls open()", 4),
     ("harness/capture/a.c", SPDX + '#include "validators/stack_verdict.h"\n',
-     "nobody names a validator", None),
+     "validators register", None),
     ("harness/repro/a.c", SPDX + '#include "harness/capture/session.h"\n',
      "the core names no capture", None),
-    ("harness/base/a.c", SPDX + '#include "workloads/emit/emitter.h"\n', "nobody names a workload",
+    ("harness/base/a.c", SPDX + '#include "workloads/emit/emitter.h"\n', "workloads register",
      None),
     *(("workloads/a.c", SPDX + f"void f(void)\n{{\n\t{call};\n}}\n", "a handshake", 4)
       for call in ("sleep(1)", "usleep(5)", "nanosleep(&a, 0)")),
@@ -121,9 +121,9 @@ class Trees(Folder):
                           '#include "harness/capture/events.h"\n')
         for name in ("workloads/emit/emitter.h", "validators/stack_verdict.h"):
             self.expect_finding("harness/facts/a.c", SPDX + f'#include "{name}"\n',
-                                "nobody names a", line=2)
+                                "register themselves", line=2)
         self.expect_finding("harness/repro/a.c", SPDX + '#include "harness/facts/fact.h"\n',
-                            "nobody names a fact")
+                            "facts register")
         self.expect_clean("harness/selftest/support/bad_facts.c",
                           SPDX + '#include "harness/facts/fact.h"\n')
 

@@ -90,7 +90,7 @@ class Archive(Shelf):
                 (["/bin/peers/bin/profile-libbpf", "profile 5"], r"profile 5\n"),
                 # The adapter expects its version after the word `profile`; echo prints none.
                 (["/bin/python3", "-B", "-I", "-S", "/bin/profiler/libbpf_profile.py", "version"],
-                 r"skip profile-libbpf: does not tell its version: '.*--version' printed '.*', "
+                 r"skip profile-libbpf: prints no version: '.*--version' printed '.*', "
                  r"and '.*' was expected\n")):
             done = process.run([chroot, guest, *words], env={
                 "PATH": "/bin", "JITPROOF_PEERS": "/bin/peers", "JITPROOF_ADAPTING":

@@ -115,8 +115,7 @@ static int open_checked(int seen, int dir, const char *name, const char *path, i
 			       describe_kind(st.st_mode));
 	if (is_on_kernel_filesystem(seen))
 		return jp_fail(err, EINVAL,
-			       "%s: a file of the kernel's where one on a disk or in memory was "
-			       "expected",
+			       "%s: a file of the kernel; expected a file on a disk or in memory",
 			       path);
 	if (owner >= 0 && st.st_uid != owner)
 		return jp_fail(err, EPERM, "%s: belongs to user %u, expected user %lld", path,

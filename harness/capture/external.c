@@ -35,10 +35,10 @@ static const struct order {
 	const char *word, *answer, *before, *after;
 } orders[] = {
 	{NULL, "sampling", "before it sampled", "while it recorded"},
-	{"enable", "enabled", "when told to enable its events", "while it recorded"},
-	{"disable", "disabled", "when told to disable its events", "while it recorded"},
-	{"stop", "stopped", "when told to stop", "after it had stopped"},
-	{"finish", "done", "when told to finish", "after it was done"},
+	{"enable", "enabled", "when asked to enable its events", "while it recorded"},
+	{"disable", "disabled", "when asked to disable its events", "while it recorded"},
+	{"stop", "stopped", "when asked to stop", "after it had stopped"},
+	{"finish", "done", "when asked to finish", "after it was done"},
 };
 enum { BEGIN, ENABLE, DISABLE, STOP, FINISH };
 

@@ -164,7 +164,7 @@ int jp_reading_want_files(struct jp_session *session, pid_t pid, const struct jp
 }
 
 static int write_map_records(struct jp_session *session, void *context, pid_t pid,
-				 const struct jp_procmap *maps, size_t count, uint64_t date)
+			     const struct jp_procmap *maps, size_t count, uint64_t date)
 {
 	request_copies_of_all(session, NULL, pid, maps, count, date);
 	/*

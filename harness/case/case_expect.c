@@ -56,7 +56,7 @@ static int add_expectation(struct jp_case_parser *p, const struct jp_expectation
 		    strcmp(p->expectations[i].allow, e->allow) == 0 &&
 		    memcmp(&p->expectations[i].scope, &e->scope, sizeof(e->scope)) == 0)
 			return jp_case_refuse(p, "second expectation of", e->metric,
-					      "one of each metric");
+					      "each metric once");
 	if (p->nr_expectations == JP_MAX_EXPECTATIONS)
 		return jp_case_refuse(p, "expectation", e->metric, "at most 64 of one case");
 	p->expectations[p->nr_expectations++] = *e;

@@ -34,7 +34,8 @@ static int keep_set(struct jp_case_parser *p)
 		return jp_case_refuse(p, "expect", name, "a name of letters, digits, . _ + and -");
 	for (size_t i = 0; i < p->nr_sets; i++)
 		if (strcmp(p->sets[i].header, name) == 0)
-			return jp_case_refuse(p, "second expect", name, "one of each name");
+			return jp_case_refuse(p, "second expect", name,
+					      "a name that is not defined yet");
 	set = jp_array_push(&p->sets, &p->nr_sets, &p->sets_capacity);
 	if (!set)
 		return jp_case_no_memory(p);

@@ -42,7 +42,7 @@ int jp_case_axis_line(struct jp_case_parser *p, char *text)
 			return jp_case_refuse(p, i ? "value" : "axis", words[i],
 					      "letters, digits, . _ + and -");
 	if (find_axis(p, words[0], strlen(words[0])))
-		return jp_case_refuse(p, "second axis", words[0], "one of each name");
+		return jp_case_refuse(p, "second axis", words[0], "a name that is not defined yet");
 	axis = jp_array_push(&p->axes, &p->nr_axes, &p->axes_capacity);
 	if (!axis)
 		return jp_case_no_memory(p);
@@ -85,7 +85,7 @@ static int check_list(struct jp_case_parser *p, const struct jp_case_axis *axis,
 		length = measure_item(text, end);
 		if (!find_value(axis, text, length))
 			return jp_case_refuse(p, "values", text,
-					      "values of that axis, with commas");
+					      "values of this axis, separated by commas");
 	}
 	return 0;
 }
@@ -132,7 +132,7 @@ static int add_axis(struct jp_case_parser *p, const struct jp_case_axis *axis, c
 		if (*list == '}' || is_listed(list + 1, end, axis->values[i]) == (*list == ':'))
 			variants->axes[at].values[variants->axes[at].nr_values++] = axis->values[i];
 	if (!variants->axes[at].nr_values)
-		return jp_case_refuse(p, "axis", axis->name, "at least one of its values");
+		return jp_case_refuse(p, "axis", axis->name, "at least one value of the axis");
 	return 0;
 }
 
@@ -153,7 +153,7 @@ int jp_case_vary(struct jp_case_parser *p, const char *text)
 		if (find_variant(&p->variants, axis) < p->variants.nr_axes) {
 			if (*list != '}')
 				return jp_case_refuse(p, "values", text,
-						      "them where the axis first appears");
+						      "these values where the axis first appears");
 			continue;
 		}
 		ret = add_axis(p, axis, list, end);

@@ -184,7 +184,7 @@ static int read_marker(struct jp_inject_dumps *dumps, size_t index, struct jp_te
 	else if (owner && owner->pid == marker->pid && strcmp(owner->path, marker->path) != 0)
 		; /* the file was read already by another path */
 	else if (owner)
-		jp_inject_report(read, "%s: mapped by process %u too, whose code it is not", path,
+		jp_inject_report(read, "%s: process %u mapped it, too, but did not write it", path,
 				 marker->pid);
 	else if (is_other_file(marker, read, &st))
 		jp_inject_report(read,

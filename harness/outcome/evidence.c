@@ -51,8 +51,8 @@ void jp_check_files(const struct jp_truth *truth, const struct jp_judgement *jud
 			info->slack, MAX_SLACK_NS);
 	if (!info->settled)
 		jp_note(result, JP_ERROR,
-			"threads were started faster than they could be listed: what some of them "
-			"mapped was not watched");
+			"threads were started faster than they could be listed: the mappings of "
+			"some were not recorded");
 }
 
 /* Returns the most samples that any method judged. */

@@ -66,7 +66,7 @@ static void check_capture(const struct jp_evidence *evidence,
 		jp_note(result, JP_ERROR,
 			"the capture states format_lost %s; the events of perf.data %s",
 			info->format_lost ? "yes" : "no",
-			file->counts_lost ? "count what was lost" : "do not count what was lost");
+			file->counts_lost ? "count lost records" : "do not count lost records");
 }
 
 /* Returns whether the feature with the times of the first and last sample is wrong. perf finds

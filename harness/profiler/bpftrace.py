@@ -95,7 +95,7 @@ class Bpftrace(Program):
         # On SIGINT bpftrace drops the content of its rings, so wait until it has read them. It
         # reads all rings in turn, so the second tick comes after all that they held at the first
         # tick.
-        self.await_ticks("print what it sampled", self.stopped + measure_clock_difference(), 2)
+        self.await_ticks("print its samples", self.stopped + measure_clock_difference(), 2)
         super().end()
 
     def stacks(self) -> Iterator[tuple[int, int, int, list[Frame]]]:

@@ -147,7 +147,7 @@ static void print_not_unwound(const struct jp_file_report *report)
 		       *arch ? make_printable(arch, name, sizeof(name))
 			     : "a machine that the file does not name");
 	if (report->unwound.bits_32)
-		printf("not unwound: %" PRIu64 " dumps of 32-bit tasks; of those only x86's are\n",
+		printf("not unwound: %" PRIu64 " dumps of 32-bit tasks, except x86's\n",
 		       report->unwound.bits_32);
 	if (report->unwound.no_registers)
 		printf("not unwound: %" PRIu64 " dumps without registers (perf record "
@@ -162,7 +162,7 @@ static void print_missing(const struct jp_file_report *report)
 	char text[4096], id[41];
 
 	if (count)
-		printf("missing files at which stacks end: name folders with --elf or --root\n");
+		printf("stacks end at missing files: name folders with --elf or --root\n");
 	for (size_t i = 0; i < count; i++) {
 		printf("  %10" PRIu64 " stacks  build id %-40s  %s", missing[i]->stops,
 		       missing[i]->id->size ? jp_build_id_text(missing[i]->id, id) : "unknown",

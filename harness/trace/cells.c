@@ -94,7 +94,8 @@ static void add_unwinding(struct jp_cells *cells, const struct jp_tally *tally)
 	for (int place = 0; place < JP_PLACES; place++) {
 		const uint64_t *callers = tally->by_dump[place];
 
-		add_cell(cells, names[place], "the jitdump's unwinding information leads astray",
+		add_cell(cells, names[place],
+			 "the jitdump's unwinding information gives a wrong caller",
 			 callers[JP_CALLER_WRONG],
 			 callers[JP_CALLER_WRONG] + callers[JP_CALLER_RIGHT]);
 	}
@@ -187,9 +188,9 @@ void jp_cells_add_killed(struct jp_cells *cells, const struct jp_tally *tally,
 			 const struct jp_tally *whole, const char *map_name, const char *dump_name)
 {
 	add_killed_cell(cells, tally, whole, JP_SOURCE_MAP, map_name,
-			"after this end, code that ran is in no line of the perf map");
+			"after such an end, code that ran is in no line of the perf map");
 	add_killed_cell(cells, tally, whole, JP_SOURCE_DUMP, dump_name,
-			"after this end, code that ran is in no record of the jitdump");
+			"after such an end, code that ran is in no record of the jitdump");
 }
 
 size_t jp_cells_count_red(const struct jp_cells *cells)

@@ -176,7 +176,7 @@ def explain_changes(known: list[dict[str, str]], name: str,
 
 def make_fact_table(kernels: list[stored.Stored], known: list[dict[str, str]]) -> Iterator[str]:
     names = sorted({name for made in kernels for name in made.facts})
-    yield from format_table("fact", "what it is", "values", "changed between, and why")
+    yield from format_table("fact", "what it is", "values", "between which kernels, and why")
     for name in names:
         runs = group_by_value(kernels, name)
         if len(runs) > 1:
@@ -290,10 +290,9 @@ def make_page(several: list[stored.Stored], known: list[dict[str, str]]) -> str:
                                 DIFFER, "None.")
         lines += format_section("Facts that differ between kernels", make_fact_table(kernels,
                                                                                      known),
-                                "Why, and how that is known, stands in "
-                                "[explained.toml](matrix/explained.toml).",
-                                "None.")
-        lines += format_section("Facts that are the same wherever they were asked",
+                                "[explained.toml](matrix/explained.toml) states the causes and how "
+                                "they are known.", "None.")
+        lines += format_section("Facts that are the same in all runs",
                                 make_same_fact_table(kernels), "", "None.")
     lines += format_section("Tools and cases", make_outcome_table(tools) if tools else ())
     if tools:

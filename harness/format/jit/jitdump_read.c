@@ -254,11 +254,12 @@ static int parse_load(const struct raw *raw, struct jp_jitdump_record *record)
 	memcpy(&load, raw->bytes, sizeof(load));
 	after = raw->prefix.total_size - sizeof(load);
 	if (load.code_size >= after)
-		return fail_at(raw, AT(load, code_size), "code that fits, and a name before it",
+		return fail_at(raw, AT(load, code_size),
+			       "code within the record, and a name before the code",
 			       load.code_size);
 	if (load.code_addr + load.code_size < load.code_addr)
 		return fail_at(raw, AT(load, code_addr),
-			       "an address that the size does not overflow", load.code_addr);
+			       "an address that does not overflow with the size", load.code_addr);
 	name = (const char *)raw->bytes + sizeof(load);
 	name_size = after - load.code_size;
 	if (!memchr(name, '\0', name_size))

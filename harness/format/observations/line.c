@@ -89,17 +89,17 @@ static const char *parse_frame(struct jp_observation_line *parser, char *text, u
 		const char *rest = text;
 
 		if (lacks & JP_LACKS_ADDRESSES)
-			return "names alone: the header declares no-addresses";
+			return "only names, because the header declares no-addresses";
 		if (!jp_number_take(&rest, 16, UINT64_MAX, &address) || (*rest && *rest != '='))
 			return "a frame such as 0x7f12, 0x7f12=name or name";
 		name = *rest ? text + (rest - text) + 1 : NULL;
 		if (name && !*name)
-			return "a name behind =, or no =";
+			return "a name after =, or no =";
 	} else if (!(lacks & JP_LACKS_ADDRESSES)) {
 		return "an address in each frame, or no-addresses in the header";
 	}
 	if (name && lacks & JP_LACKS_NAMES)
-		return "addresses alone: the header declares no-names";
+		return "only addresses, because the header declares no-names";
 	if (name && !jp_word_unescape(name))
 		return "%XX, and not %00, for a byte of a name";
 	parser->chain[1 + at] = address;
@@ -125,7 +125,7 @@ static const char *parse_sample(struct jp_observation_line *parser, char *line)
 		const char *none = jp_word_split(&line);
 
 		if (!none || strcmp(none, "-") != 0)
-			return "- for the tid: the header declares no-threads";
+			return "- as the tid, because the header declares no-threads";
 	} else if (!parse_id(&line, &event->tid)) {
 		return "the tid of a sample";
 	}
@@ -157,7 +157,7 @@ static const char *parse_map(struct jp_observation_line *parser, char *line)
 	size_t count, size;
 
 	if (parser->declared->lacks & JP_LACKS_MAPPINGS)
-		return "no map: the header declares no-mappings";
+		return "no line map, because the header declares no-mappings";
 	if (!parse_id(&line, &event->pid))
 		return "the pid of a mapping";
 	event->tid = event->pid;
@@ -188,7 +188,7 @@ static const char *parse_task(struct jp_observation_line *parser, char *line, bo
 	event->task.time = event->time;
 	event->task.how = JP_HOW_FORK;
 	if (fork && (!parse_id(&line, &event->task.ppid) || !parse_id(&line, &event->task.ptid)))
-		return "the pid and the tid of who forked it";
+		return "the pid and the tid of the thread that forked it";
 	return *line ? "nothing more" : NULL;
 }
 
@@ -214,7 +214,7 @@ static const char *parse_lost(struct jp_observation_line *parser, char *line)
 	bool samples = what && strcmp(what, "samples") == 0;
 
 	if (parser->declared->no_losses)
-		return "no lost: the header declares no-losses";
+		return "no line lost, because the header declares no-losses";
 	event->observed = &parser->observed;
 	event->type = samples ? JP_EVENT_LOST_SAMPLES : JP_EVENT_LOST;
 	if ((!samples && (!what || strcmp(what, "records") != 0)) ||

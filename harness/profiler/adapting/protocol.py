@@ -107,7 +107,7 @@ def version_of(what: str, pattern: str, *command: str) -> str:
     text = output_of(*command)
     found = re.search(pattern, text)
     if not found:
-        raise Missing("%s: does not tell its version: '%s' printed '%s', and '%s' was expected" % (
+        raise Missing("%s: prints no version: '%s' printed '%s', and '%s' was expected" % (
             what, " ".join(command), one_line(text)[:200], pattern))
     return found[1]
 

@@ -194,7 +194,7 @@ class Records(Injecting):
         self.save_capture(perf, self.make_marker(perf, pid=55, time=1, named=PID),
                           self.make_marker(perf, time=2))
         done = self.run_inject()
-        self.assertIn("mapped by process 55 too", done.stderr)
+        self.assertIn("process 55 mapped it, too", done.stderr)
         self.assertEqual([record.pid for record in rd.PerfData.load(self.output).maps()
                           if ".jit/" in record.name], [PID])
 

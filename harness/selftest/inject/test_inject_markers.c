@@ -44,7 +44,7 @@ static void test_copied_root(const char *what)
 	check(!strcmp(read_below(root, "/jit-17.dump"),
 		      "/jit-17.dump: offset 0: expected a jitdump header of 40 bytes, the file "
 		      "has 0; "
-		      "/jit-17.dump: mapped by process 18 too, whose code it is not; "),
+		      "/jit-17.dump: process 18 mapped it, too, but did not write it; "),
 	      "in a copied root, descriptor %s, the first process owns it: %s", what, messages);
 }
 
@@ -198,7 +198,7 @@ static void test_owners(void)
 			char line[64];
 			const bool right = rows[i].who[j].right;
 
-			snprintf(line, sizeof(line), "mapped by process %u too",
+			snprintf(line, sizeof(line), "process %u mapped it, too",
 				 rows[i].who[j].pid);
 			if (right || j == rows[i].reads)
 				check(!strstr(messages, line) == (j == rows[i].reads),

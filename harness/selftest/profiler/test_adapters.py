@@ -160,14 +160,14 @@ FACTS = {"word": "wrote 'wrong'", "empty": "wrote ''", "long": "wrote 1024 bytes
         "closes": "closed its standard output and did not exit"}
 STEPS = {"sampling": ("before it sampled", "'sampling'"),
           "recording": ("while it recorded", "'samples N' or 'exited'"),
-          "stop": ("when told to stop", "'stopped'"),
+          "stop": ("when asked to stop", "'stopped'"),
           # The runner sends `finish` at once.
-          "stopped": ("(after it had stopped|when told to finish)",
+          "stopped": ("(after it had stopped|when asked to finish)",
                       "('samples N' or 'exited'|'done')"),
-          "finish": ("when told to finish", "'done'"),
+          "finish": ("when asked to finish", "'done'"),
           "done": ("after it was done", "its end"),
-          "enable": ("when told to enable its events", "'enabled'"),
-          "disable": ("when told to disable its events", "'disabled'")}
+          "enable": ("when asked to enable its events", "'enabled'"),
+          "disable": ("when asked to disable its events", "'disabled'")}
 ALWAYS = list(STEPS)[:6]
 MORE = {"twice.sampling": ("wrote 'sampling'", "recording"),
         "early.sampling": ("wrote 'stopped'", "sampling"),

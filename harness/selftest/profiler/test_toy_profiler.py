@@ -72,7 +72,7 @@ class Toy(Adapters):
                 ("time.monotonic_ns()", "time.time_ns()", "times of CLOCK_MONOTONIC in ns"),
                 ('"no-names", ', "", "# found: names.unnamed, no-name"),
                 ('"no-names"', '"no-addresses"',
-                 "observations: line 5: expected names alone: the header declares no-addresses"),
+                 "observations: line 5: expected only names, because the header declares"),
                 ('"no-mappings", ', "", "# found: broken.chain, no-record"),
                 ('"no-tasks"', '"no-task"', "observations: line 3: expected no-registers, "),
                 ('number = "1"', "number = 1 / 0", "ZeroDivisionError")):
@@ -184,7 +184,7 @@ class Page(Adapters):
     def test_no_version(self) -> None:
         status, output = self.check_page("JIT", "^mine (", "^Mine v(")
         self.assertEqual(status, 4)
-        self.assertRegex(output, r"# profiler mine: mine: does not tell its version: '/.*/mine "
+        self.assertRegex(output, r"# profiler mine: mine: prints no version: '/.*/mine "
                          r"--version' printed 'mine 1\.0', and '\^Mine v\(\\S\+\)' was expected\n")
 
     def test_no_program(self) -> None:
