@@ -168,7 +168,7 @@ static int judge_window(struct jp_files *files, const struct jp_truth_file *file
 	const char *difference = NULL;
 	struct jp_unmapped unmapped;
 	const char *cause;
-	char what[256];
+	char text[256];
 
 	files->judged++;
 	known = measure_known_time(files, file, from, to, &wrong, &difference);
@@ -194,7 +194,7 @@ static int judge_window(struct jp_files *files, const struct jp_truth_file *file
 						 unmapped.cause,
 						 "pid %u, %" PRIx64 " from %" PRIu64 ": %s; %s",
 						 file->pid, file->addr, file->from, file->build_id,
-						 jp_unmapped_text(&unmapped, what, sizeof(what)));
+						 jp_unmapped_text(&unmapped, text, sizeof(text)));
 	}
 	files->late++;
 	files->late_ns = jp_max(files->late_ns, to - from - known);
@@ -243,7 +243,7 @@ int jp_files_sample(struct jp_files *files, const struct jp_event *event)
 	struct jp_truth_file file;
 	const struct jp_mapping *known;
 	const char *cause;
-	char what[256] = "";
+	char text[256] = "";
 
 	if (!event->sample.user || !find_file(files, event->pid, ip, event->time, &file) ||
 	    jp_sample_is_bystander(files->evidence, event))
@@ -264,12 +264,12 @@ int jp_files_sample(struct jp_files *files, const struct jp_event *event)
 							  event->pid, ip, event->time);
 
 		cause = unmapped.cause;
-		jp_unmapped_text(&unmapped, what, sizeof(what));
+		jp_unmapped_text(&unmapped, text, sizeof(text));
 	}
 	return jp_findings_count_failure(
 		&files->by_samples, "files.credited", cause,
 		"sample at %" PRIu64 ", %u/%u, ip %" PRIx64 " is in %s; by the capture in %s",
-		event->time, event->pid, event->tid, ip, file.build_id, known ? known->name : what);
+		event->time, event->pid, event->tid, ip, file.build_id, known ? known->name : text);
 }
 
 static void add_metrics(const struct jp_files *files)

@@ -272,13 +272,13 @@ static int visit(void *context, const struct jp_jitdump_header *header,
 		 const struct jp_jitdump_record *record)
 {
 	struct jitdump_records *state = context;
-	bool behind = state->closed;
+	bool after_close = state->closed;
 
 	if (!record)
 		return end_dump(state) ?: judge_header(state, header);
 	state->records++;
 	state->closed |= record->type == JP_JITDUMP_CLOSE;
-	if (behind)
+	if (after_close)
 		return report(state, record, "behind-close", "a reader may stop at CLOSE");
 	switch (record->type) {
 	case JP_JITDUMP_LOAD:

@@ -94,7 +94,7 @@ static int judge_piece(struct jp_coverage *coverage, const struct jp_span *truth
 {
 	bool known = false, other = false;
 	uint64_t uncovered = 0;
-	char what[96];
+	char text[96];
 
 	if (find_uncovered_time(coverage, truth, start, end, from, to, &uncovered, &known, &other))
 		return -ENOMEM;
@@ -105,9 +105,9 @@ static int judge_piece(struct jp_coverage *coverage, const struct jp_span *truth
 	if (known) {
 		coverage->late++;
 		coverage->late_ns = jp_max(coverage->late_ns, uncovered);
-		snprintf(what, sizeof(what), "not known for %" PRIu64 " ns of %" PRIu64, uncovered,
+		snprintf(text, sizeof(text), "not known for %" PRIu64 " ns of %" PRIu64, uncovered,
 			 to - from);
-		return report(coverage, "coverage.late", NULL, truth, start, end, from, what);
+		return report(coverage, "coverage.late", NULL, truth, start, end, from, text);
 	}
 	if (other) {
 		coverage->identity++;

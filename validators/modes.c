@@ -238,14 +238,14 @@ static void report_unrequested_data(struct modes *modes, uint32_t attr, const ch
 /* Makes the case an ERROR if the event does not request data that the case needs. */
 static void check_attributes(struct modes *modes, const struct jp_event *event)
 {
-	const char *what;
+	const char *missing;
 
 	if (event->asked == modes->checked[event->type == JP_EVENT_SAMPLE])
 		return;
 	modes->checked[event->type == JP_EVENT_SAMPLE] = event->asked;
-	what = event->asked ? find_unrequested_data(modes, event) : NULL;
-	if (what)
-		report_unrequested_data(modes, event->attr, what);
+	missing = event->asked ? find_unrequested_data(modes, event) : NULL;
+	if (missing)
+		report_unrequested_data(modes, event->attr, missing);
 }
 
 /* Counts the samples of the wanted clock. Other profilers may also sample further events. */

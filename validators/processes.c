@@ -16,7 +16,7 @@
 #include "validators/sample_class.h"
 
 struct image {
-	const struct jp_truth_incarnation *of;
+	const struct jp_truth_incarnation *incarnation;
 	bool seen, named;
 	uint64_t samples;
 };
@@ -49,7 +49,7 @@ static int list_images(struct processes *processes)
 	processes->nr_images = truth->nr_incarnations;
 	processes->images = calloc(truth->nr_incarnations + 1, sizeof(*processes->images));
 	for (size_t i = 0; processes->images && i < processes->nr_images; i++)
-		processes->images[i].of = &truth->incarnations[i];
+		processes->images[i].incarnation = &truth->incarnations[i];
 	return processes->images ? 0 : -ENOMEM;
 }
 
@@ -62,11 +62,12 @@ static struct image *find_image(const struct processes *processes, uint32_t pid,
 	size_t i;
 
 	jp_search(i, processes->nr_images,
-		  images[i].of->pid < pid ||
-			  (images[i].of->pid == pid && images[i].of->before <= time + slack));
+		  images[i].incarnation->pid < pid ||
+			  (images[i].incarnation->pid == pid &&
+			   images[i].incarnation->before <= time + slack));
 	image = i ? &images[i - 1] : NULL;
-	if (!image || image->of->pid != pid ||
-	    (image->of->until != UINT64_MAX && time > image->of->until + slack))
+	if (!image || image->incarnation->pid != pid ||
+	    (image->incarnation->until != UINT64_MAX && time > image->incarnation->until + slack))
 		return NULL;
 	return image;
 }
@@ -111,7 +112,7 @@ static int count_event(struct processes *processes, const struct jp_event *event
 		break;
 	case JP_EVENT_FORK:
 		/* A forked process has its parent's name until its exec. */
-		if (image && image->of->forked && event->pid != event->task.ppid)
+		if (image && image->incarnation->forked && event->pid != event->task.ppid)
 			image->named = true;
 		break;
 	case JP_EVENT_SAMPLE:
@@ -151,10 +152,12 @@ static bool was_recordable(const struct processes *processes, const struct image
 	uint64_t from, to;
 
 	if (!jp_evidence_gates_records(evidence))
-		return image->of->after + slack < evidence->info.stopped &&
-		       image->of->until > evidence->info.enabled + slack;
-	for (size_t at = 0; jp_evidence_next_window(evidence, image->of->pid, &at, &from, &to);)
-		if (image->of->after + slack < to && image->of->until > from + slack)
+		return image->incarnation->after + slack < evidence->info.stopped &&
+		       image->incarnation->until > evidence->info.enabled + slack;
+	for (size_t at = 0;
+	     jp_evidence_next_window(evidence, image->incarnation->pid, &at, &from, &to);)
+		if (image->incarnation->after + slack < to &&
+		    image->incarnation->until > from + slack)
 			return true;
 	return false;
 }
@@ -169,16 +172,18 @@ static bool is_unwatched(const struct processes *processes, uint32_t pid, uint64
 /* Returns the name of the control that left out the name, "not-watched" or "no-comm". */
 static const char *find_nameless_cause(const struct processes *processes, const struct image *image)
 {
-	const struct jp_control *control = jp_control_find_missing_exec(
-		processes->evidence, image->of->pid, image->of->before, image->of->until);
+	const struct jp_control *control =
+		jp_control_find_missing_exec(processes->evidence, image->incarnation->pid,
+					     image->incarnation->before, image->incarnation->until);
 
 	/* A thread's record from after the exec could have named the process, too, so the control
 	 * is the cause only if it left out both records. */
 	return control && control == jp_control_find_missing_thread(processes->evidence,
-								    image->of->pid)
+								    image->incarnation->pid)
 		       ? control->name
-	       : is_unwatched(processes, image->of->pid, image->of->before) ? "not-watched"
-									    : "no-comm";
+	       : is_unwatched(processes, image->incarnation->pid, image->incarnation->before)
+		       ? "not-watched"
+		       : "no-comm";
 }
 
 static int judge_images(struct processes *processes)
@@ -190,32 +195,33 @@ static int judge_images(struct processes *processes)
 	for (size_t i = 0; i < processes->nr_images && !failed; i++) {
 		const struct image *image = &processes->images[i];
 
-		if (!i || image[-1].of->pid != image->of->pid)
+		if (!i || image[-1].incarnation->pid != image->incarnation->pid)
 			sampled = 0;
 		/* A capture can confuse processes that use the same pid. */
-		if (image->samples && (!sampled || image->of->first))
+		if (image->samples && (!sampled || image->incarnation->first))
 			reused += ++sampled == 2;
 		if (!was_recordable(processes, image))
 			continue;
 		images++;
-		incarnations += image->of->first;
+		incarnations += image->incarnation->first;
 		if (!image->seen) {
 			unseen++;
 			failed = jp_findings_count_failure(
 				findings, "processes.unseen",
-				is_unwatched(processes, image->of->pid, image->of->before)
+				is_unwatched(processes, image->incarnation->pid,
+					     image->incarnation->before)
 					? "not-watched"
 					: "no-record",
 				"pid %u from %" PRIu64 ": the capture has no record of it",
-				image->of->pid, image->of->after);
+				image->incarnation->pid, image->incarnation->after);
 		} else if (!image->named) {
 			nameless++;
 			failed = jp_findings_count_failure(
 				findings, "processes.nameless",
 				find_nameless_cause(processes, image),
 				"pid %u from %" PRIu64 ": %s, and no record gave its name",
-				image->of->pid, image->of->after,
-				image->of->forked ? "forked" : "started by an exec");
+				image->incarnation->pid, image->incarnation->after,
+				image->incarnation->forked ? "forked" : "started by an exec");
 		}
 	}
 	if (failed)

@@ -11,8 +11,8 @@
 
 struct window_count {
 	uint64_t samples, inside;
-	uint64_t around; /* samples outside of the window, while the capture started or stopped */
-	uint64_t never;  /* samples from before the events were enabled or after the disabling */
+	uint64_t switching; /* samples outside of the window, while starting or stopping */
+	uint64_t never;     /* samples from before the events were enabled or after the disabling */
 };
 
 /* Returns whether @time is before the capture started or after it ended, by the runner's times and,
@@ -20,11 +20,11 @@ struct window_count {
 static bool is_impossible(const struct jp_evidence *evidence, uint64_t time)
 {
 	const struct jp_watched_info *watched = &evidence->watched;
-	const uint64_t slack = evidence->info.slack, on = evidence->info.first_enabled;
-	const uint64_t off = on && watched->silent ? watched->silent : watched->ended;
+	const uint64_t slack = evidence->info.slack, first = evidence->info.first_enabled;
+	const uint64_t last = first && watched->silent ? watched->silent : watched->ended;
 
 	return watched->started &&
-	       (time + slack < jp_max(watched->started, on) || time > off + slack);
+	       (time + slack < jp_max(watched->started, first) || time > last + slack);
 }
 
 /* Returns whether the capture was starting or stopping at @time, by the runner's times. */
@@ -49,7 +49,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	if (event->type != JP_EVENT_SAMPLE)
 		return 0;
 	state->samples++;
-	state->around += is_switching(evidence, event->time);
+	state->switching += is_switching(evidence, event->time);
 	state->inside += jp_sample_is_in_window(evidence, event->time);
 	state->never += is_impossible(evidence, event->time);
 	return 0;
@@ -66,7 +66,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 			 "%" PRIu64 " of %" PRIu64
 			 " samples are of before the capture began, or of after it ended",
 			 state->never, state->samples);
-	else if (2 * state->inside < state->samples - state->around ||
+	else if (2 * state->inside < state->samples - state->switching ||
 		 (state->samples && !state->inside))
 		snprintf(findings->error, sizeof(findings->error),
 			 "the window that the capture states holds %" PRIu64 " of %" PRIu64

@@ -33,7 +33,7 @@ static struct {
 	int fd;   /* connection to the kernel, /dev/fuse */
 	int file; /* the served library */
 	uid_t user;
-	atomic_int over;
+	atomic_int ended;
 } scene = {.fd = -1, .file = -1};
 
 static void send_answer(const struct fuse_in_header *request, int error, const void *data,
@@ -91,7 +91,7 @@ static void answer_read(const struct fuse_in_header *request, const struct fuse_
 
 static void answer_request(const struct fuse_in_header *request)
 {
-	const void *in = request + 1;
+	const void *argument = request + 1;
 	const struct fuse_init_out init = {.major = FUSE_KERNEL_VERSION,
 					   .minor = FUSE_KERNEL_MINOR_VERSION,
 					   .max_readahead = BLOCK,
@@ -107,7 +107,7 @@ static void answer_request(const struct fuse_in_header *request)
 		send_answer(request, 0, &init, sizeof(init));
 		break;
 	case FUSE_LOOKUP:
-		answer_lookup(request, in);
+		answer_lookup(request, argument);
 		break;
 	case FUSE_GETATTR:
 		send_answer(request, 0, &attr, sizeof(attr));
@@ -117,7 +117,7 @@ static void answer_request(const struct fuse_in_header *request)
 		send_answer(request, 0, &opened, sizeof(opened));
 		break;
 	case FUSE_READ:
-		answer_read(request, in);
+		answer_read(request, argument);
 		break;
 	case FUSE_FLUSH:
 	case FUSE_RELEASE:
@@ -138,7 +138,7 @@ static void *serve_requests(void *context)
 {
 	static char request[ROOM];
 
-	while (!atomic_load(&scene.over)) {
+	while (!atomic_load(&scene.ended)) {
 		struct pollfd ready = {.fd = scene.fd, .events = POLLIN};
 		ssize_t got;
 
@@ -261,7 +261,7 @@ static int run_child(void)
 	if (!ret)
 		jp_handshake(NULL, NULL);
 	ret = jp_process_stop(&process) ?: ret;
-	atomic_store(&scene.over, 1);
+	atomic_store(&scene.ended, 1);
 	jp_thread_join(server, NULL);
 	return ret;
 }

@@ -15,10 +15,10 @@
 
 int jp_reopen_descriptor(int fd, int flags)
 {
-	char again[40];
+	char proc_path[40];
 
-	snprintf(again, sizeof(again), "/proc/self/fd/%d", fd);
-	fd = open(again, O_RDONLY | O_CLOEXEC | flags);
+	snprintf(proc_path, sizeof(proc_path), "/proc/self/fd/%d", fd);
+	fd = open(proc_path, O_RDONLY | O_CLOEXEC | flags);
 	return fd < 0 ? -errno : fd;
 }
 

@@ -89,7 +89,7 @@ static int open_nameless_file(struct jp_new_file *file, mode_t mode)
 
 static int begin_file(struct jp_new_file *file, const char *path, struct jp_error *err)
 {
-	struct stat there;
+	struct stat existing;
 
 	*file = (struct jp_new_file){.path = path, .name = jp_path_base(path), .held = -1};
 	file->folder = jp_open_named_folder(path, (size_t)(file->name - path));
@@ -98,9 +98,9 @@ static int begin_file(struct jp_new_file *file, const char *path, struct jp_erro
 			       path);
 	if (file->folder < 0)
 		return jp_fail(err, -file->folder, "%s: %s", path, strerror(-file->folder));
-	if (*file->name && fstatat(file->folder, file->name, &there, AT_SYMLINK_NOFOLLOW))
+	if (*file->name && fstatat(file->folder, file->name, &existing, AT_SYMLINK_NOFOLLOW))
 		return errno == ENOENT ? 0 : jp_fail(err, errno, "%s: %s", path, strerror(errno));
-	if (!*file->name || !S_ISREG(there.st_mode))
+	if (!*file->name || !S_ISREG(existing.st_mode))
 		return jp_fail(err, EINVAL, "%s: expected a regular file, or nothing, to write to",
 			       path);
 	return 0;
@@ -143,12 +143,12 @@ void jp_new_file_remove_if_same(const char *path, int fd)
 {
 	const char *name = jp_path_base(path);
 	int folder = jp_open_named_folder(path, (size_t)(name - path));
-	struct stat ours, there;
+	struct stat ours, existing;
 
 	if (folder < 0)
 		return;
-	if (!fstat(fd, &ours) && !fstatat(folder, name, &there, AT_SYMLINK_NOFOLLOW) &&
-	    there.st_dev == ours.st_dev && there.st_ino == ours.st_ino)
+	if (!fstat(fd, &ours) && !fstatat(folder, name, &existing, AT_SYMLINK_NOFOLLOW) &&
+	    existing.st_dev == ours.st_dev && existing.st_ino == ours.st_ino)
 		unlinkat(folder, name, 0);
 	close(folder);
 }

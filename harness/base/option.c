@@ -44,16 +44,16 @@ struct typed_word {
 static bool has_name(struct typed_word *word, const char *name)
 {
 	const size_t length = name ? strlen(name) : 0;
-	const char *behind = word->text + length;
+	const char *rest = word->text + length;
 
 	if (!length || strncmp(word->text, name, length) != 0)
 		return false;
 	word->value = NULL;
-	if (*behind == '=')
-		word->value = behind + 1;
-	else if (*behind && name[1] != '-')
-		word->value = behind;
-	return !*behind || word->value;
+	if (*rest == '=')
+		word->value = rest + 1;
+	else if (*rest && name[1] != '-')
+		word->value = rest;
+	return !*rest || word->value;
 }
 
 static bool is_named(const struct jp_option *option, void *word)

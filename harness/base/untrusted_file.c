@@ -42,17 +42,17 @@ static int reopen_for_reading(int seen, int dir, const char *name, const struct 
 {
 	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 	jp_cleanup_close int fd = -1;
-	struct stat again;
+	struct stat reopened;
 	char link[40];
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", seen);
 	fd = open(link, flags);
 	if (fd < 0 && errno == ENOENT && name)
 		fd = openat(dir, name, flags | O_NOFOLLOW);
-	if (fd < 0 || fstat(fd, &again))
+	if (fd < 0 || fstat(fd, &reopened))
 		return -errno;
-	return again.st_dev == st->st_dev && again.st_ino == st->st_ino ? jp_steal_fd(&fd)
-									: -ESTALE;
+	return reopened.st_dev == st->st_dev && reopened.st_ino == st->st_ino ? jp_steal_fd(&fd)
+									      : -ESTALE;
 }
 
 /* Flags to open a file for inspection: opening a device for reading may have effects. */

@@ -110,12 +110,12 @@ static int find_adapter(const char *name, char *path, size_t size, struct jp_err
 }
 
 /* Runs between fork and exec: calls only functions that are allowed there. */
-static _Noreturn void exec_adapter(char *const *argv, char **environment, int in, int out,
+static _Noreturn void exec_adapter(char *const *argv, char **environment, int input, int output,
 				   int words, const int *keep_fds)
 {
 	setpgid(0, 0);
 	jp_interrupt_restore_pipe_signals();
-	if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(words, 2) < 0)
+	if (dup2(input, 0) < 0 || dup2(output, 1) < 0 || dup2(words, 2) < 0)
 		_exit(126);
 	for (; keep_fds && *keep_fds >= 0; keep_fds++)
 		fcntl(*keep_fds, F_SETFD, 0);
@@ -138,7 +138,7 @@ static void add_command(struct jp_arguments *command, const char *path, char *co
 int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *args,
 		     const char *words, const int *keep_fds, struct jp_error *err)
 {
-	int in[2] = {-1, -1}, out[2] = {-1, -1}, ret = 0;
+	int input_pipe[2] = {-1, -1}, output_pipe[2] = {-1, -1}, ret = 0;
 	jp_cleanup_arguments struct jp_arguments command = {0};
 	char path[4096 + 128], **environment;
 
@@ -154,14 +154,14 @@ int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *
 		words ? open(words, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644)
 		      : memfd_create("words", MFD_CLOEXEC);
 	environment = jp_search_path_environment();
-	if (command.failed || !environment || adapter->words_fd < 0 || pipe2(in, O_CLOEXEC) ||
-	    pipe2(out, O_CLOEXEC)) {
+	if (command.failed || !environment || adapter->words_fd < 0 ||
+	    pipe2(input_pipe, O_CLOEXEC) || pipe2(output_pipe, O_CLOEXEC)) {
 		ret = jp_fail(err, errno, "%s: cannot be started: %s", path, strerror(errno));
 	} else {
 		adapter->pid = fork();
 		if (adapter->pid == 0)
-			exec_adapter(command.list, environment, in[0], out[1], adapter->words_fd,
-				     keep_fds);
+			exec_adapter(command.list, environment, input_pipe[0], output_pipe[1],
+				     adapter->words_fd, keep_fds);
 		if (adapter->pid < 0) {
 			adapter->pid = 0;
 			ret = jp_fail(err, errno, "fork: %s", strerror(errno));
@@ -172,12 +172,12 @@ int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *
 			adapter->lines.writer = adapter->pidfd > 0 ? adapter->pidfd : 0;
 		}
 	}
-	if (in[0] >= 0)
-		close(in[0]);
-	if (out[1] >= 0)
-		close(out[1]);
-	adapter->in = in[1];
-	adapter->out = out[0];
+	if (input_pipe[0] >= 0)
+		close(input_pipe[0]);
+	if (output_pipe[1] >= 0)
+		close(output_pipe[1]);
+	adapter->in = input_pipe[1];
+	adapter->out = output_pipe[0];
 	if (ret)
 		jp_adapter_end(adapter, true);
 	return ret;

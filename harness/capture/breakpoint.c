@@ -399,9 +399,9 @@ static void free_breakpoints(struct jp_session *session)
 static void init_attr(struct perf_event_attr *attr, const struct jp_capture_options *options,
 		      const struct jp_abilities *abilities)
 {
-	static const char here; /* address of data, which no thread executes */
+	static const char unused_address; /* address of data, which no thread executes */
 
-	jp_attr_breakpoint(attr, options, abilities, (uint64_t)(uintptr_t)&here);
+	jp_attr_breakpoint(attr, options, abilities, (uint64_t)(uintptr_t)&unused_address);
 }
 
 static int probe(const struct jp_capture_options *options, int argc, char **argv, char *missing,

@@ -22,13 +22,13 @@ struct measurement {
 	unsigned int nr_cpus;
 	uint64_t slack;
 	int error;
-	const char *what;
+	const char *failed_step;
 };
 
-static int fail_measurement(struct measurement *m, int error, const char *what)
+static int fail_measurement(struct measurement *m, int error, const char *failed_step)
 {
 	m->error = error;
-	m->what = what;
+	m->failed_step = failed_step;
 	return -error;
 }
 
@@ -114,8 +114,8 @@ int jp_clock_slack(const int *cpus, unsigned int nr_cpus, uint64_t *slack, struc
 		return jp_fail(err, error, "cannot start a thread: %s", strerror(error));
 	pthread_join(thread, NULL);
 	if (m.error)
-		return jp_fail(err, m.error, "cannot measure the event clock: %s: %s", m.what,
-			       strerror(m.error));
+		return jp_fail(err, m.error, "cannot measure the event clock: %s: %s",
+			       m.failed_step, strerror(m.error));
 	*slack = m.slack;
 	return 0;
 }

@@ -180,20 +180,20 @@ void jp_session_interrupt(struct jp_session *session)
 enum jp_wait jp_session_wait(struct jp_session *session, uint64_t samples, uint64_t deadline)
 {
 	const struct timespec until = jp_clock_timespec(deadline);
-	enum jp_wait what = JP_WAIT_DEADLINE;
+	enum jp_wait result = JP_WAIT_DEADLINE;
 	int error = 0;
 
 	pthread_mutex_lock(&session->lock);
 	for (;;) {
 		if (session->failed)
-			what = JP_WAIT_FAILED;
+			result = JP_WAIT_FAILED;
 		else if (samples && session->samples >= samples + session->early &&
 			 !session->by_complete)
-			what = JP_WAIT_SAMPLES;
+			result = JP_WAIT_SAMPLES;
 		else if (session->complete)
-			what = JP_WAIT_COMPLETE;
+			result = JP_WAIT_COMPLETE;
 		else if (session->exited)
-			what = JP_WAIT_EXITED;
+			result = JP_WAIT_EXITED;
 		else if (error != ETIMEDOUT) {
 			error = pthread_cond_timedwait(&session->changed, &session->lock, &until);
 			continue;
@@ -201,7 +201,7 @@ enum jp_wait jp_session_wait(struct jp_session *session, uint64_t samples, uint6
 		break;
 	}
 	pthread_mutex_unlock(&session->lock);
-	return what;
+	return result;
 }
 
 static void stop_session(struct jp_session *session)

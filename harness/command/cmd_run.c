@@ -169,16 +169,17 @@ static bool run_all_cases(const struct run_request *options, const struct jp_cas
 	struct run_progress progress = {.plan = jobs->capacity, .begun = jp_clock_now()};
 	const struct jp_job *job = jobs->list;
 	size_t next = 0;
-	bool there = true;
+	bool judge_lives = true;
 
-	while (progress.judged < jobs->capacity && there) {
+	while (progress.judged < jobs->capacity && judge_lives) {
 		next = start_cases(options, cases, next, dir, jobs, &progress);
 		jp_jobs_wait(jobs, job->pid);
 		if (jp_interrupt_signal())
 			break;
 		if (job->pid)
 			continue;
-		there = judge_job(options, judge, dir, job, (size_t)(job->cas - cases->cases));
+		judge_lives =
+			judge_job(options, judge, dir, job, (size_t)(job->cas - cases->cases));
 		progress.judged++;
 		progress.failures += jp_screen_is_failure(job->shared->result.outcome);
 		job++;
@@ -186,7 +187,7 @@ static bool run_all_cases(const struct run_request *options, const struct jp_cas
 			show_progress(&progress);
 	}
 	jp_progress_clear();
-	return there;
+	return judge_lives;
 }
 
 /* Removes the run directory if it is temporary, or prints its path. */
@@ -226,15 +227,15 @@ static int run_cases_in_runner(const struct run_request *options, const struct j
 	struct jp_jobs jobs = {0};
 	struct jp_error err = {""};
 	int status = JP_EXIT_BROKEN, junit = -1;
-	bool there = false;
+	bool judge_lives = false;
 
 	if (open_runner(options, cases, &runner, &err) ||
 	    jp_jobs_open(&jobs, &runner, plan, options->jobs, &err))
 		jp_command_fail("run", &err);
 	else
-		there = run_all_cases(options, cases, judge, &jobs, dir);
+		judge_lives = run_all_cases(options, cases, judge, &jobs, dir);
 	jp_jobs_close(&jobs);
-	if (there) {
+	if (judge_lives) {
 		if (jp_interrupt_signal()) {
 			jp_run_judge_cut_short(judge, strsignal(jp_interrupt_signal()));
 			if (dir->temporary)

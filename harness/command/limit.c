@@ -29,15 +29,15 @@ int jp_limit_parse(struct jp_limit *limit, const char *what, const char *text, s
 int jp_limit_check(const struct jp_limit *limit, const char *command, const char *file,
 		   double count, double of)
 {
-	struct jp_error over;
+	struct jp_error excess;
 	double value = count;
 
 	if (limit->percent)
 		value = of ? 100 * count / of : 0;
 	if (!(value > limit->above))
 		return JP_EXIT_OK;
-	jp_fail(&over, 0, "%s: %s is %.17g%s, above %.17g", file, limit->name, value,
+	jp_fail(&excess, 0, "%s: %s is %.17g%s, above %.17g", file, limit->name, value,
 		limit->percent ? " %" : "", limit->above);
-	jp_command_fail(command, &over);
+	jp_command_fail(command, &excess);
 	return JP_EXIT_BAD;
 }

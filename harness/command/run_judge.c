@@ -250,7 +250,7 @@ bool jp_run_judge_case(const struct jp_run_judge *judge, size_t index, const cha
 	static struct run_task work;
 	struct run_answer done = {0};
 	int ktap = -1;
-	bool there;
+	bool judge_lives;
 
 	work = (struct run_task){.kind = JUDGE,
 				 .index = index,
@@ -262,12 +262,12 @@ bool jp_run_judge_case(const struct jp_run_judge *judge, size_t index, const cha
 		snprintf(work.dir, sizeof(work.dir), "%s", dir);
 		ktap = jp_run_dir_create(dir, "ktap.txt", NULL);
 	}
-	there = ask_judge(judge, &work, ktap, &done);
+	judge_lives = ask_judge(judge, &work, ktap, &done);
 	if (ktap >= 0)
 		close(ktap);
-	if (there)
+	if (judge_lives)
 		result->outcome = done.outcome;
-	return there;
+	return judge_lives;
 }
 
 bool jp_run_judge_unjudged(const struct jp_run_judge *judge, size_t index, bool watched,
@@ -298,8 +298,8 @@ bool jp_run_judge_end(const struct jp_run_judge *judge, int junit, int *status)
 {
 	const struct run_task work = {.kind = END};
 	struct run_answer done;
-	bool there = ask_judge(judge, &work, junit, &done);
+	bool judge_lives = ask_judge(judge, &work, junit, &done);
 
-	*status = there ? done.status : JP_EXIT_BROKEN;
-	return there;
+	*status = judge_lives ? done.status : JP_EXIT_BROKEN;
+	return judge_lives;
 }

@@ -132,7 +132,7 @@ static void count_switches(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
 	enum { WAIT_MS = 2 };
-	unsigned int in = 0, out = 0;
+	unsigned int switches_in = 0, switches_out = 0;
 	struct jp_event event;
 	struct jp_watch watch;
 
@@ -146,13 +146,13 @@ static void count_switches(struct jp_answer *answer)
 		if (event.record_type != JP_PERF_RECORD_SWITCH ||
 		    event.misc & JP_PERF_MISC_SWITCH_PREEMPTED)
 			continue;
-		in += !(event.misc & JP_PERF_MISC_SWITCH_OUT);
-		out += !!(event.misc & JP_PERF_MISC_SWITCH_OUT);
+		switches_in += !(event.misc & JP_PERF_MISC_SWITCH_OUT);
+		switches_out += !!(event.misc & JP_PERF_MISC_SWITCH_OUT);
 	}
 	jp_answer_list(answer);
 	/* State only whether there were such records: their number depends on the scheduler. */
-	jp_answer_text(answer, "out %s", out ? "told" : "not told");
-	jp_answer_text(answer, "in %s", in ? "told" : "not told");
+	jp_answer_text(answer, "out %s", switches_out ? "told" : "not told");
+	jp_answer_text(answer, "in %s", switches_in ? "told" : "not told");
 }
 
 static const struct jp_fact facts[] = {

@@ -160,10 +160,10 @@ static bool closes(const struct jp_event *act)
 static bool is_closed(const struct jp_evidence *evidence, const struct jp_event *last, uint64_t ip,
 		      uint64_t time)
 {
-	const bool over = !last || last->after + evidence->info.slack < time;
+	const bool certain = !last || last->after + evidence->info.slack < time;
 
 	return closes(last) ||
-	       (!over && last->before &&
+	       (!certain && last->before &&
 		closes(find_last_change(evidence->truth, last->pid, ip, last->before - 1)));
 }
 

@@ -103,7 +103,7 @@ static size_t put_metric(char *text, size_t size, const struct jp_table_metric *
 static void fill_metrics(char *cell, const struct jp_result *result, const struct jp_table *table)
 {
 	bool alone = table->nr_metrics == 1;
-	uint64_t of = 0;
+	uint64_t total = 0;
 	size_t used = 0;
 
 	for (size_t i = 0; i < table->nr_metrics && used < CELL; i++) {
@@ -117,10 +117,10 @@ static void fill_metrics(char *cell, const struct jp_result *result, const struc
 			used += (size_t)snprintf(cell + used, CELL - used, ", ");
 		if (used < CELL)
 			used += put_metric(cell + used, CELL - used, wanted, metric, alone);
-		of = metric->n;
+		total = metric->n;
 	}
-	if (!alone && of && used < CELL)
-		used += (size_t)snprintf(cell + used, CELL - used, " of %" PRIu64, of);
+	if (!alone && total && used < CELL)
+		used += (size_t)snprintf(cell + used, CELL - used, " of %" PRIu64, total);
 	if (result->outcome != JP_PASS && used < CELL)
 		snprintf(cell + used, CELL - used, "%s%s", used ? " " : "",
 			 jp_outcome_text(result->outcome));

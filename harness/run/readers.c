@@ -36,9 +36,9 @@ static const char *const files[] = {"perf.data", "injected.data", NULL};
 /* State of jp_readers_ask(). */
 struct readers_request {
 	const char *words, *dir;
-	const char *there[3]; /* those of files[] that exist, NULL-terminated */
-	bool optional;        /* an adapter that has no reader is no error */
-	bool asked;           /* an adapter was asked, so @dir/shown exists */
+	const char *existing[3]; /* those of files[] that exist, NULL-terminated */
+	bool optional;           /* an adapter that has no reader is no error */
+	bool asked;              /* an adapter was asked, so @dir/shown exists */
 	struct jp_error *err;
 	int failed;
 	struct jp_arguments gone; /* paths of mapped files that no longer exist */
@@ -87,7 +87,7 @@ static void ask_profiler_of_case(struct readers_request *request, const struct j
 	const struct jp_capture *capture = jp_registry_find(JP_CAPTURE, cas->capture_argv[0]);
 	const char *merges = jp_merge_profiler(cas);
 
-	for (const char **file = request->there; *file; file++) {
+	for (const char **file = request->existing; *file; file++) {
 		const char *const asked[] = {*file, NULL};
 		const bool recorded = strcmp(*file, files[0]) == 0;
 
@@ -103,7 +103,7 @@ static void ask_any_reader(const char *name, void *context)
 {
 	struct readers_request *request = context;
 
-	ask_adapter(request, name, "", request->there);
+	ask_adapter(request, name, "", request->existing);
 }
 
 /* Lets the readers named by --readers read all files. Each word is an adapter's name, maybe with a
@@ -119,7 +119,7 @@ static void ask_named_readers(struct readers_request *request)
 	}
 	for (char *word = strtok_r(words, ",", &next); word; word = strtok_r(NULL, ",", &next)) {
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "-"), word);
-		ask_adapter(request, name, word, request->there);
+		ask_adapter(request, name, word, request->existing);
 	}
 }
 
@@ -131,7 +131,7 @@ static void list_files(struct readers_request *request)
 	for (size_t i = 0; files[i]; i++)
 		if (!jp_path_build(path, sizeof(path), NULL, "%s/%s", request->dir, files[i]) &&
 		    access(path, F_OK) == 0)
-			request->there[count++] = files[i];
+			request->existing[count++] = files[i];
 }
 
 /* Writes the inode number and the path of the file of an executable mapping to @list. */
@@ -220,7 +220,7 @@ static int write_index(struct readers_request *request)
 	char path[4096];
 	int ret = 0;
 
-	for (const char **file = request->there; *file && !ret; file++)
+	for (const char **file = request->existing; *file && !ret; file++)
 		ret = jp_path_build(path, sizeof(path), request->err, "%s/%s", request->dir, *file)
 			      ?: note_removed_files(request, path);
 	ret = ret ?: jp_shown_index_write(request->dir, &request->gone, request->err);
@@ -234,7 +234,7 @@ int jp_readers_ask(const char *words, const struct jp_case *cas, const char *dir
 	struct readers_request request = {.words = words, .dir = dir, .err = err};
 
 	list_files(&request);
-	if (strcmp(words, "none") == 0 || !*request.there)
+	if (strcmp(words, "none") == 0 || !*request.existing)
 		return 0;
 	request.optional = strcmp(words, "all") == 0 || strcmp(words, "own") == 0;
 	if (strcmp(words, "own") == 0)

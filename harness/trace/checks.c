@@ -12,7 +12,7 @@
 
 /* The names that the files of the process give to an address, looked up once in a burst. */
 struct named {
-	struct jp_published_name by[JP_SOURCES];
+	struct jp_published_name found[JP_SOURCES];
 };
 
 /* The first byte of an instruction when line number @entry of a perf map was first seen to name
@@ -196,7 +196,7 @@ static const struct named *find_names(struct jp_checks *checks, uint64_t addr)
 		return named;
 	named = jp_map_at(&checks->named, addr, sizeof(*named));
 	for (int source = 0; named && source < JP_SOURCES; source++)
-		find[source](checks->published, addr, &named->by[source]);
+		find[source](checks->published, addr, &named->found[source]);
 	return named;
 }
 
@@ -204,7 +204,7 @@ size_t jp_checks_function(struct jp_checks *checks, uint64_t addr)
 {
 	const struct named *named = find_names(checks, addr);
 
-	return named ? named->by[JP_SOURCE_DUMP].entry ?: named->by[JP_SOURCE_MAP].entry : 0;
+	return named ? named->found[JP_SOURCE_DUMP].entry ?: named->found[JP_SOURCE_MAP].entry : 0;
 }
 
 /* Returns whether the instruction at @ip, which line @entry of the perf map names, has another
@@ -323,7 +323,7 @@ static void judge_caller(struct jp_checks *checks, const struct named *named,
 			 struct jp_trace_insn *insn, const struct jp_checks_step *step)
 {
 	insn->by_fp = judge_frame_pointer(checks, insn, step);
-	insn->by_dump = judge_unwinding(checks, &named->by[JP_SOURCE_DUMP], insn, step);
+	insn->by_dump = judge_unwinding(checks, &named->found[JP_SOURCE_DUMP], insn, step);
 	checks->tally->by_fp[insn->place][insn->by_fp]++;
 	checks->tally->by_dump[insn->place][insn->by_dump]++;
 }
@@ -346,7 +346,7 @@ void jp_checks_apply(struct jp_checks *checks, struct jp_trace_insn *insn,
 	/* Later bursts may hit the end of the process, which unmaps the jitdump. */
 	memcpy(checks->now->attached, checks->attached, sizeof(checks->attached));
 	for (int source = 0; source < JP_SOURCES; source++) {
-		const struct jp_published_name *name = &named->by[source];
+		const struct jp_published_name *name = &named->found[source];
 
 		insn->name[source] = judge_name(checks, source, name, insn, step);
 		insn->names[source] = name->name;
@@ -354,7 +354,7 @@ void jp_checks_apply(struct jp_checks *checks, struct jp_trace_insn *insn,
 		tally->samples[source][insn->name[source]] += step->sample;
 		tally->forked[source][insn->name[source]] += insn->forked;
 	}
-	compare_bytes(checks, &named->by[JP_SOURCE_DUMP], insn->tid);
+	compare_bytes(checks, &named->found[JP_SOURCE_DUMP], insn->tid);
 	if (insn->known)
 		judge_caller(checks, named, insn, step);
 }

@@ -44,22 +44,22 @@ static bool begins_file(const char *line, const char *end)
 
 /* Returns whether the truth needs @line. If the first segment of a file is executable, the program
  * loader first maps the whole file executable, and the capture records only that mapping: the next
- * lines, of other segments, show how far the file reached. *@behind: the last executable line began
- * a file. */
-static bool is_needed(const char *line, const char *end, bool *behind)
+ * lines, of other segments, show how far the file reached. *@began_file: the last executable line
+ * began a file. */
+static bool is_needed(const char *line, const char *end, bool *began_file)
 {
 	const bool executable = is_executable(line, end);
 
 	/* The kernel may place its own [vdso] in a gap of a file. */
 	if (executable && !memchr(line, '[', end - line))
-		*behind = begins_file(line, end);
-	return executable || *behind;
+		*began_file = begins_file(line, end);
+	return executable || *began_file;
 }
 
 /* Reads the lines of executable mappings into maps.text. Returns 0 or -errno. */
 static int read_executable_lines(int fd)
 {
-	bool behind = false;
+	bool began_file = false;
 	size_t kept = 0, used = 0;
 
 	for (;;) {
@@ -76,7 +76,7 @@ static int read_executable_lines(int fd)
 		while ((end = memchr(line, '\n', maps.text + used - line))) {
 			size_t size = end + 1 - line;
 
-			if (is_needed(line, end, &behind)) {
+			if (is_needed(line, end, &began_file)) {
 				memmove(maps.text + kept, line, size);
 				kept += size;
 			}

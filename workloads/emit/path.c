@@ -22,9 +22,9 @@ struct native {
 	uint64_t bp, caller;        /* the frame of jp_arch_enter() to which @root belongs */
 	struct jp_frame_walk chain; /* frames that the frame-pointer rule finds from @bp on */
 	struct jp_truth_entry activation;
-	uint64_t over;  /* address of the interrupted instruction; 0: none */
-	uint32_t flags; /* JP_ENTER_* of the next activation */
-	sem_t *inside;  /* posted when the thread enters its next path; NULL: none */
+	uint64_t interrupted_ip; /* address of the interrupted instruction; 0: none */
+	uint32_t flags;          /* JP_ENTER_* of the next activation */
+	sem_t *inside;           /* posted when the thread enters its next path; NULL: none */
 };
 static __thread struct native native;
 
@@ -159,7 +159,7 @@ static uint64_t read_caller(uint64_t bp)
 /* Records the frames above the frame of jp_arch_enter() at @bp, once per method. */
 static void record_roots(uint64_t bp)
 {
-	struct backtrace trace = {.caller = read_caller(bp), .until = native.over};
+	struct backtrace trace = {.caller = read_caller(bp), .until = native.interrupted_ip};
 	uint64_t chain[1 + MOST_FRAMES] = {(uintptr_t)jp_arch_enter_return};
 
 	native.bp = bp;
@@ -275,7 +275,7 @@ static struct jp_paused *pause_activation(uint64_t flags, uint64_t ip, uint64_t 
 	jp_truth_leave(&left, native.activation.path, flags, ip, sp);
 	paused->native = native;
 	native.root[JP_CHAIN] = native.root[JP_DUMP] = 0;
-	native.over = ip;
+	native.interrupted_ip = ip;
 	return paused;
 }
 

@@ -7,7 +7,7 @@
 
 struct jp_scheduled {
 	struct jp_schedule *schedule;
-	struct jp_schedule_group *in; /* NULL: outside of all groups */
+	struct jp_schedule_group *entered; /* NULL: outside of all groups */
 	struct jp_scheduled *next;
 };
 
@@ -91,19 +91,19 @@ static const struct jp_path *choose_next_path(void *context, size_t turn)
 {
 	struct jp_scheduled *thread = context;
 	struct jp_schedule *schedule = thread->schedule;
-	struct jp_schedule_group *in;
+	struct jp_schedule_group *next;
 	const struct jp_path *path;
 
 	pthread_mutex_lock(&schedule->lock);
-	if (thread->in) {
-		thread->in->inside--;
+	if (thread->entered) {
+		thread->entered->inside--;
 		pthread_cond_broadcast(&schedule->changed);
 	}
-	while (!(in = find_open_group(schedule, turn)))
+	while (!(next = find_open_group(schedule, turn)))
 		pthread_cond_wait(&schedule->changed, &schedule->lock);
-	in->inside++;
-	thread->in = in;
-	path = in->paths[turn / JP_SCHEDULE_GROUPS % in->count];
+	next->inside++;
+	thread->entered = next;
+	path = next->paths[turn / JP_SCHEDULE_GROUPS % next->count];
 	pthread_mutex_unlock(&schedule->lock);
 	return path;
 }

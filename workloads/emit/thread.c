@@ -20,7 +20,7 @@ struct thread_args {
 	void *(*body)(void *context);
 	void *context;
 	uint64_t before;
-	uint32_t by;
+	uint32_t creator;
 	struct known_thread *known;
 	sem_t taken;
 };
@@ -41,7 +41,7 @@ static void *run_thread(void *arg)
 	struct thread_args *args = arg;
 	void *(*body)(void *context) = args->body, *context = args->context, *result;
 
-	jp_truth_thread_start(args->before, args->by);
+	jp_truth_thread_start(args->before, args->creator);
 	args->known->ids = jp_truth_get_own_ids();
 	args->known->tid = syscall(SYS_gettid);
 	sem_post(&args->taken);
@@ -77,7 +77,7 @@ void jp_thread_forked(void)
 
 int jp_thread_make(pthread_t *thread, void *(*body)(void *context), void *context)
 {
-	struct thread_args args = {body, context, .by = jp_truth_get_own_ids().tid};
+	struct thread_args args = {body, context, .creator = jp_truth_get_own_ids().tid};
 	pthread_attr_t attr;
 	int error;
 

@@ -44,18 +44,18 @@ static int get_side(const struct node *nodes, uint32_t node)
 static void rotate_node(struct jp_perf_map *map, uint32_t node, int side)
 {
 	struct node *nodes = map->nodes;
-	uint32_t up = nodes[node].child[!side], across = nodes[up].child[side];
+	uint32_t raised = nodes[node].child[!side], across = nodes[raised].child[side];
 
-	nodes[up].parent = nodes[node].parent;
+	nodes[raised].parent = nodes[node].parent;
 	if (nodes[node].parent == NONE)
-		map->root = up;
+		map->root = raised;
 	else
-		nodes[nodes[node].parent].child[get_side(nodes, node)] = up;
+		nodes[nodes[node].parent].child[get_side(nodes, node)] = raised;
 	nodes[node].child[!side] = across;
 	if (across != NONE)
 		nodes[across].parent = node;
-	nodes[up].child[side] = node;
-	nodes[node].parent = up;
+	nodes[raised].child[side] = node;
+	nodes[node].parent = raised;
 }
 
 /* Restores the tree's rules after inserting the red @node, whose parent may be red too. */

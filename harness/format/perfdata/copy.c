@@ -11,7 +11,7 @@
 #include "harness/base/order.h"
 
 struct feature {
-	bool there;
+	bool present;
 	struct jp_bytes payload;
 };
 
@@ -88,7 +88,7 @@ static int copy_header(struct jp_perf_copy *copy, const struct jp_perf_reader *r
 			continue;
 		bytes = find_section(source, table, &section);
 		table += sizeof(section);
-		copy->features[i].there = bytes;
+		copy->features[i].present = bytes;
 		if (bytes && add_bytes(&copy->features[i].payload, bytes, section.size))
 			return -ENOMEM;
 	}
@@ -173,7 +173,7 @@ static int add_pipe_record(struct jp_perf_copy *copy, uint32_t type, const unsig
 	/* Skip the end mark, and features for which a file's header has no bit. */
 	if (feature >= JP_PERF_FEATURES || size <= 16)
 		return 0;
-	copy->features[feature].there = true;
+	copy->features[feature].present = true;
 	copy->features[feature].payload.size = 0;
 	return add_bytes(&copy->features[feature].payload, bytes + 16, size - 16);
 }
@@ -203,7 +203,7 @@ static int rebuild_aux(struct jp_perf_copy *copy)
 	struct feature *feature = &copy->features[JP_PERF_FEATURE_AUXTRACE];
 	uint64_t count = copy->aux.size / 16;
 
-	if (!feature->there)
+	if (!feature->present)
 		return 0;
 	feature->payload.size = 0;
 	return add_bytes(&feature->payload, &count, sizeof(count)) ||
@@ -218,18 +218,18 @@ int jp_perf_copy_end(struct jp_perf_copy *copy)
 	uint64_t end = jp_output_offset(copy->output);
 	unsigned int count = 0, next = 0;
 
-	copy->features[JP_PERF_FEATURE_COMPRESSED].there = false;
+	copy->features[JP_PERF_FEATURE_COMPRESSED].present = false;
 	if (rebuild_aux(copy))
 		return -ENOMEM;
 	for (unsigned int i = 0; i < JP_PERF_FEATURES; i++)
-		count += copy->features[i].there;
+		count += copy->features[i].present;
 	/* The table of features directly follows the data. It is written when the offsets of the
 	 * features are known. */
 	jp_output_put(copy->output, table, count * sizeof(*table));
 	for (unsigned int i = 0; i < JP_PERF_FEATURES; i++) {
 		const struct feature *feature = &copy->features[i];
 
-		if (!feature->there)
+		if (!feature->present)
 			continue;
 		table[next].offset = jp_output_offset(copy->output);
 		jp_output_put(copy->output, feature->payload.bytes, feature->payload.size);

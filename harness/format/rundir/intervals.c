@@ -184,12 +184,12 @@ const struct jp_announced *jp_intervals_find_process(const struct jp_intervals *
 uint64_t jp_intervals_get_backfill_time(const struct jp_intervals *intervals,
 					const struct jp_announced *process, uint64_t enabled)
 {
-	uint64_t off = enabled, since = 0;
+	uint64_t disabled = enabled, since = 0;
 
 	for (size_t i = 0; i < intervals->nr_intervals; i++)
 		if (intervals->intervals[i].disabled <= process->asked)
-			off = intervals->intervals[i].disabled;
+			disabled = intervals->intervals[i].disabled;
 	for (const struct jp_announced *one = intervals->processes; one < process; one++)
-		since += one->asked >= off;
-	return off + since;
+		since += one->asked >= disabled;
+	return disabled + since;
 }

@@ -77,19 +77,19 @@ static bool exceeds_elapsed_time(const struct jp_truth_record *record,
 
 static bool is_in_order(const struct jp_truth_record *record, const struct thread_past *past)
 {
-	const uint8_t is = traits[record->type];
+	const uint8_t act_traits = traits[record->type];
 
 	/* A thread never writes two equal records. */
 	if (past->last && !memcmp(record, past->last, sizeof(*record)))
 		return false;
-	if (is & INSTANT && record->before != record->after)
+	if (act_traits & INSTANT && record->before != record->after)
 		return false;
-	if (is & NO_ACT)
+	if (act_traits & NO_ACT)
 		return record->before >= past->all;
-	if (is & AFTER_TEXT)
+	if (act_traits & AFTER_TEXT)
 		return record->before >= past->acts && past->last &&
 		       past->last->type == JP_TRUTH_TEXT && record->after <= past->last->before;
-	if (is & WRAPS)
+	if (act_traits & WRAPS)
 		return record->before >= past->between && record->after >= past->memory;
 	/* The text record with the mapping's name comes first. */
 	if (record->type == JP_TRUTH_MAP)
@@ -107,16 +107,16 @@ static bool is_in_order(const struct jp_truth_record *record, const struct threa
 
 static void update_past(struct thread_past *past, const struct jp_truth_record *record)
 {
-	const uint8_t is = traits[record->type];
+	const uint8_t act_traits = traits[record->type];
 
 	past->all = jp_max(past->all, record->after);
 	if (record->type == JP_TRUTH_ENTER)
 		past->entered = record->before;
-	if (!(is & NO_ACT))
+	if (!(act_traits & NO_ACT))
 		past->acts = jp_max(past->acts, record->after);
-	if (is & MEMORY)
+	if (act_traits & MEMORY)
 		past->memory = jp_max(past->memory, record->after);
-	if (is & BETWEEN)
+	if (act_traits & BETWEEN)
 		past->between = jp_max(past->between, record->after);
 	if (record->type == JP_TRUTH_WAIT)
 		past->waits = record->after;

@@ -15,11 +15,11 @@ struct tasks_walk {
 	struct jp_tasks *tasks;
 	size_t *next; /* for tasks->tasks[i]: the next task of the same process image */
 	size_t tasks_capacity, names_capacity, next_capacity, nr_next;
-	struct jp_map of_process; /* pid -> the head of its list */
-	struct jp_map over;       /* pid -> head of its last ended image */
-	struct jp_map of_thread;  /* tid -> its running task */
-	struct jp_map ended;      /* tid -> its last ended task */
-	struct jp_map named;      /* tid -> its last name */
+	struct jp_map of_process;  /* pid -> the head of its list */
+	struct jp_map ended_tasks; /* pid -> head of its last ended image */
+	struct jp_map of_thread;   /* tid -> its running task */
+	struct jp_map ended;       /* tid -> its last ended task */
+	struct jp_map named;       /* tid -> its last name */
 };
 
 /* Returns the start of the bracket of a task's creation; 0 for a launch, whose time is unknown. */
@@ -87,7 +87,7 @@ static struct jp_task *find_living_task(const struct tasks_walk *walk, uint32_t 
 static int end_tasks(struct tasks_walk *walk, const struct jp_event *act)
 {
 	size_t *head = jp_map_find(&walk->of_process, act->pid);
-	size_t *over = jp_map_at(&walk->over, act->pid, sizeof(*over));
+	size_t *ended_tasks = jp_map_at(&walk->ended_tasks, act->pid, sizeof(*ended_tasks));
 	uint64_t ended = act->after > act->before ? act->after : UINT64_MAX;
 
 	for (size_t at = head ? *head : 0; at; at = walk->next[at - 1]) {
@@ -101,23 +101,24 @@ static int end_tasks(struct tasks_walk *walk, const struct jp_event *act)
 		if (thread && *thread == at)
 			*thread = 0;
 	}
-	if (over && head && *head)
-		*over = *head;
+	if (ended_tasks && head && *head)
+		*ended_tasks = *head;
 	if (head)
 		*head = 0;
-	return over ? 0 : -ENOMEM;
+	return ended_tasks ? 0 : -ENOMEM;
 }
 
 /* Sets the end of a thread, or of all threads of a process, that the kernel has removed. */
 static void finish_tasks(struct tasks_walk *walk, const struct jp_event *act)
 {
-	const size_t *over = jp_map_find(&walk->over, act->pid);
+	const size_t *ended_tasks = jp_map_find(&walk->ended_tasks, act->pid);
 	const size_t *one = jp_map_find(&walk->ended, act->tid);
 	struct jp_task *task = one && *one ? &walk->tasks->tasks[*one - 1] : NULL;
 
 	if (act->tid != act->pid && task && task->pid == act->pid && task->ended == UINT64_MAX)
 		task->ended = act->after;
-	for (size_t at = act->tid == act->pid && over ? *over : 0; at; at = walk->next[at - 1])
+	for (size_t at = act->tid == act->pid && ended_tasks ? *ended_tasks : 0; at;
+	     at = walk->next[at - 1])
 		if (walk->tasks->tasks[at - 1].ended == UINT64_MAX)
 			walk->tasks->tasks[at - 1].ended = act->after;
 }
@@ -242,7 +243,7 @@ int jp_tasks_collect(const struct jp_truth *truth, struct jp_tasks *tasks)
 	free(walk.next);
 	jp_map_free(&walk.of_process);
 	jp_map_free(&walk.of_thread);
-	jp_map_free(&walk.over);
+	jp_map_free(&walk.ended_tasks);
 	jp_map_free(&walk.ended);
 	jp_map_free(&walk.named);
 	jp_sort(tasks->tasks, tasks->count, compare_by_tid);

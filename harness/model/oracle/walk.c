@@ -19,7 +19,7 @@ static uint64_t get_return_address(const struct jp_truth_code *code)
 enum step { BY_BP, BY_CFI, STOP };
 static const struct method {
 	enum step step[JP_CFI_STATUSES];
-	bool anywhere; /* the method can read all memory, not only the dump */
+	bool reads_all; /* the method can read all memory, not only the dump */
 } methods[JP_METHODS] = {
 	[JP_CHAIN] = {{BY_BP, BY_BP, BY_BP}, true},
 	[JP_DUMP] = {{BY_BP, BY_CFI, STOP}, false},
@@ -34,7 +34,7 @@ struct oracle_walk {
 	const struct jp_truth_root *root;
 	const struct method *method;
 	struct jp_truth_stack *stack;
-	enum jp_method of;
+	enum jp_method id;
 	/* Stack pointer at the entry (S) of each function of the activation, and of each function
 	 * of the activation that it interrupted. */
 	const uint64_t *entries, *over_entries;
@@ -100,7 +100,7 @@ static bool walk_interrupted(struct oracle_walk *walk)
 	add_expected_frame(walk, interrupted->interrupted_ip, 0);
 	walk->activation = interrupted;
 	walk->entries = walk->over_entries;
-	walk->root = interrupted->root[jp_method_root(walk->of)];
+	walk->root = interrupted->root[jp_method_root(walk->id)];
 	walk->insn =
 		jp_truth_find_place(walk->stack->machine, interrupted, interrupted->interrupted_ip,
 				    interrupted->interrupted_sp, &depth);
@@ -116,8 +116,8 @@ static bool walk_interrupted(struct oracle_walk *walk)
 static bool walk_root(struct oracle_walk *walk, uint32_t first, uint64_t at)
 {
 	const struct jp_truth_activation *activation = walk->activation;
-	bool other_stack = activation->other_stack && !walk->method->anywhere;
-	bool goes_on = activation->interrupted && jp_method_root(walk->of) == JP_DUMP;
+	bool other_stack = activation->other_stack && !walk->method->reads_all;
+	bool goes_on = activation->interrupted && jp_method_root(walk->id) == JP_DUMP;
 	uint32_t count = walk->root->count;
 
 	/* Frame pointers and call frame information find the same number of frames in the
@@ -160,7 +160,7 @@ static bool follows_detour(const struct oracle_walk *walk, const struct jp_truth
 	/* 0 if the frame pointer is the sampled one, not read from the stack */
 	const uint64_t return_at = walk->stack->at[walk->stack->nr_seen - 1];
 
-	return walk->method->anywhere && frames && frames->detour &&
+	return walk->method->reads_all && frames && frames->detour &&
 	       (!rule->upwards || !return_at || frames->word > return_at);
 }
 
@@ -316,7 +316,7 @@ bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_activatio
 				   .activation = activation,
 				   .root = root,
 				   .method = &methods[method],
-				   .of = method,
+				   .id = method,
 				   .stack = stack,
 				   .time = time,
 				   .depth = depth,
@@ -351,7 +351,7 @@ bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_activatio
 	add_expected_frame(&walk, ip, 0);
 	while (step_to_next_frame(&walk))
 		;
-	if (walk.method->anywhere && stack->machine->frames->link_first && stack->nr_seen > 1) {
+	if (walk.method->reads_all && stack->machine->frames->link_first && stack->nr_seen > 1) {
 		stack->seen[1] = find_link(activation, depth, insn, root);
 		stack->at[1] = 0;
 	}

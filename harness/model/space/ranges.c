@@ -341,11 +341,11 @@ static void shorten_first_range(struct jp_ranges *ranges, uint64_t addr, uint64_
 
 static void advance_start(const struct jp_range_kind *kind, struct extent *range, uint64_t start)
 {
-	uint64_t by = start - range->start;
+	uint64_t cut = start - range->start;
 
 	range->start = start;
 	if (kind->advance)
-		kind->advance(range, by);
+		kind->advance(range, cut);
 }
 
 /* Cuts [@start, @end) out of @range; the part above @end becomes a new range. */

@@ -182,7 +182,7 @@ static double compute_average_distance(const struct jp_map *map)
 TEST(regular_keys_do_not_cluster)
 {
 	double worst = 0, found;
-	unsigned int of = 0;
+	unsigned int worst_shift = 0;
 
 	for (unsigned int shift = 0; shift <= 52; shift++) {
 		struct jp_map map = {0};
@@ -192,12 +192,12 @@ TEST(regular_keys_do_not_cluster)
 		found = compute_average_distance(&map);
 		if (found > worst) {
 			worst = found;
-			of = shift;
+			worst_shift = shift;
 		}
 		jp_map_free(&map);
 	}
 	check(worst < 4, "keys 1 << N apart lie close to their slots: at most %.1f off, for N = %u",
-	      worst, of);
+	      worst, worst_shift);
 	for (int upper = 0; upper < 2; upper++) {
 		struct jp_map map = {0};
 

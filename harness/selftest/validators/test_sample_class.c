@@ -46,12 +46,12 @@ static void test_waiting_threads(void)
 					{.type = JP_EVENT_WAIT}, {.type = JP_EVENT_END}};
 	struct jp_truth made = {.acts = (struct jp_event *)acts, .nr_acts = 6};
 	const struct jp_evidence evidence = {.truth = &made};
-	struct jp_sample_facts_of of = {0};
+	struct jp_sample_facts_of facts = {0};
 
-	check(!jp_sample_facts_begin(&of, &evidence) && of.nr_waits == 2 &&
-		      of.waits[0] == &acts[1] && of.waits[1] == &acts[4],
-	      "the two waiting handlers are found: %zu", of.nr_waits);
-	jp_sample_facts_end(&of);
+	check(!jp_sample_facts_begin(&facts, &evidence) && facts.nr_waits == 2 &&
+		      facts.waits[0] == &acts[1] && facts.waits[1] == &acts[4],
+	      "the two waiting handlers are found: %zu", facts.nr_waits);
+	jp_sample_facts_end(&facts);
 }
 
 static void put_one_activation(void)
@@ -67,12 +67,12 @@ static enum jp_sample_where place_near(const struct jp_evidence *evidence, uint6
 				       const struct jp_event *wait)
 {
 	const struct jp_truth_activation *activation = truth->activations;
-	struct jp_sample_facts_of of = {
+	struct jp_sample_facts_of facts = {
 		.evidence = evidence, .waits = &wait, .nr_waits = wait != NULL};
 	struct jp_event event = {.type = JP_EVENT_SAMPLE, .pid = activation->pid, .time = time};
 
 	event.tid = activation->tid;
-	return jp_sample_facts(&of, &event, true, 0x9000, activation->sp - 600).where;
+	return jp_sample_facts(&facts, &event, true, 0x9000, activation->sp - 600).where;
 }
 
 static enum jp_sample_where get_native_place(const struct jp_evidence *evidence, uint64_t time)

@@ -118,8 +118,8 @@ static void check_round_trip(uint64_t *state)
 	static const char *const names[] = {"a.js", "b.js", "", "deep/c.js"};
 	struct jp_debug_line lines = {.last = 0};
 	struct jp_bytes line = {0}, info = {0}, abbrev = {0};
-	struct jp_line_row in[MOST];
-	struct read_row out[MOST];
+	struct jp_line_row expected[MOST];
+	struct read_row found[MOST];
 	const char *files[MOST];
 	size_t functions = 1 + check_random(state) % 4, count = 0, at = 0, wrong = 0, nr_files;
 	uint64_t ends[4], last = 0, size[4], start[4];
@@ -132,29 +132,29 @@ static void check_round_trip(uint64_t *state)
 		start[i] = addr;
 		for (size_t j = 0; j < rows; j++) {
 			addr += check_random(state) % (j % 2 ? 3 : 300);
-			in[count + j] = (struct jp_line_row){
+			expected[count + j] = (struct jp_line_row){
 				addr, 1 + check_random(state) % (j % 3 ? 9 : 2000),
 				names[check_random(state) % 2 * 3]};
 		}
 		size[i] = addr - start[i] + check_random(state) % 200;
 		ends[i] = start[i] + size[i];
 		last = last < ends[i] ? ends[i] : last;
-		jp_debug_line_add(&lines, start[i], size[i], in + count, rows);
+		jp_debug_line_add(&lines, start[i], size[i], expected + count, rows);
 		jp_debug_line_add(&lines, 0, 99999, NULL, 0); /* a function without lines */
 		count += rows;
-		in[count++].file = NULL; /* end of the list */
+		expected[count++].file = NULL; /* end of the list */
 	}
 	jp_debug_line_end(&lines, &line, &info, &abbrev);
 	from = (struct dwarf_bytes){line.bytes, line.bytes + line.size, false};
 	nr_files = read_header(&from, files);
-	wrong += from.bad || read_rows(&from, out) != count || from.bad;
+	wrong += from.bad || read_rows(&from, found) != count || from.bad;
 	for (size_t i = 0; i < count && !wrong; i++) {
-		if (!in[i].file)
-			wrong += !out[i].end || out[i].addr != ends[at++];
+		if (!expected[i].file)
+			wrong += !found[i].end || found[i].addr != ends[at++];
 		else
-			wrong += out[i].end || out[i].addr != in[i].addr ||
-				 out[i].line != in[i].line || out[i].file > nr_files ||
-				 strcmp(files[out[i].file - 1], in[i].file) != 0;
+			wrong += found[i].end || found[i].addr != expected[i].addr ||
+				 found[i].line != expected[i].line || found[i].file > nr_files ||
+				 strcmp(files[found[i].file - 1], expected[i].file) != 0;
 	}
 	from = (struct dwarf_bytes){info.bytes, info.bytes + info.size, false};
 	wrong += take_number(&from, 4) != info.size - 4 || take_number(&from, 2) != 4 ||
