@@ -87,6 +87,6 @@ def check_parameters(tree: Tree, source: Source) -> Iterator[Found]:
             continue
         for name in named:
             if name not in {*re.findall(r"\w+", heads)} | members:
-                where = comment.start() + comment.group().index("@" + name)
-                yield source.found(source.line_of(where), f"comment names @{name}",
+                position = comment.start() + comment.group().index("@" + name)
+                yield source.found(source.line_of(position), f"comment names @{name}",
                                    "the function below has no such parameter")

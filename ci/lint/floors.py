@@ -166,7 +166,7 @@ def check_cycles(what: str, graph: Graph) -> Iterator[Found]:
 def check(tree: Tree) -> tuple[list[Found], str]:
     """Returns all findings, and a line that counts upward includes and both kinds of cycles."""
     includes_found = list(check_includes(tree))
-    upward = sum(up for up, _ in includes_found)
+    upward = sum(leads_up for leads_up, _ in includes_found)
     folders = list(check_cycles("folders", make_graph(tree, os.path.dirname)))
     # A .c file and its header are one node.
     files = list(check_cycles("files", add_names(

@@ -107,13 +107,13 @@ def matches_place(mutant: Mutant, text: str) -> bool:
 
 def run_mutants(options: argparse.Namespace) -> int:
     begin = time.monotonic()
-    every, known = choice.list_mutants(TREE), survivors.read(TREE)
-    gone = survivors.find_stale(every, known)
+    mutants, known = choice.list_mutants(TREE), survivors.read(TREE)
+    gone = survivors.find_stale(mutants, known)
     for file, function, old, _ in gone:
         print("%s: %s %s(): this mutant is gone: %s" % (survivors.PATH, file, function, old))
-    chosen = choice.choose(every, options.count)
+    chosen = choice.choose(mutants, options.count)
     if options.only:
-        chosen = [one for one in every if any(matches_place(one, text) for text in options.only)]
+        chosen = [one for one in mutants if any(matches_place(one, text) for text in options.only)]
     if options.random:
         seed = options.seed if options.seed is not None else random.randrange(2**32)
         print("seed %d" % seed)
@@ -124,9 +124,9 @@ def run_mutants(options: argparse.Namespace) -> int:
     folder = os.path.join(os.path.abspath(options.build), "mutants")
     os.makedirs(folder, exist_ok=True)
     progress = table.Progress(folder)
-    again = ("survived", "undecided") if options.again else ("undecided",)
+    states_to_retry = ("survived", "undecided") if options.again else ("undecided",)
     waiting = [one for one in chosen if one.key() not in known and (
-        options.random or progress.state(one, known) in (*again, "not tried"))]
+        options.random or progress.state(one, known) in (*states_to_retry, "not tried"))]
     lost = try_mutants(options, waiting, progress, begin) if waiting else []
     if lost:
         # Tests change: another test may notice the mutant now.

@@ -237,9 +237,9 @@ class Bench:
                 return {"state": "undecided", "by": ""}
             self.learn_expected(oracle)
             asked += 1
-            by = oracle.find_killer(binary, scratch)
-            if by:
-                return {"state": "killed", "by": by, "asked": asked}
+            killer = oracle.find_killer(binary, scratch)
+            if killer:
+                return {"state": "killed", "by": killer, "asked": asked}
         return {"state": "survived" if self.traced and slow is not False else "undecided",
                 "by": "", "asked": asked}
 

@@ -86,11 +86,11 @@ class Oracle:
         if not self.digests:
             return
         # The answer must not depend on the folder: else each mutant would seem to be noticed.
-        with tempfile.TemporaryDirectory(prefix="mutant-") as other:
-            again = shutil.copy(binary, other)
+        with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
+            copied = shutil.copy(binary, folder)
             for name in ("objects", "profiler"):
-                os.symlink(os.path.join(os.path.dirname(binary), name), os.path.join(other, name))
-            if self.ask(again, other, 600) != self.expected.answer:
+                os.symlink(os.path.join(os.path.dirname(binary), name), os.path.join(folder, name))
+            if self.ask(copied, folder, 600) != self.expected.answer:
                 raise Unusable("%s: two runs of the unchanged program differ" % self.name)
 
     def find_killer(self, binary: str, scratch: str) -> str:

@@ -86,35 +86,35 @@ def render_tried(chosen: Sequence[Mutant], progress: Progress,
     for one in chosen:
         state = progress.state(one, known)
         if state in ("killed", "survived"):
-            by = progress.of[one.key()]["by"] if state == "killed" else OPEN
-            lines.append("%s %s %s\n" % (digest(one), one.operator, by))
+            killer = progress.of[one.key()]["by"] if state == "killed" else OPEN
+            lines.append("%s %s %s\n" % (digest(one), one.operator, killer))
     return ("# SPDX-License-Identifier: GPL-2.0-only\n# Written by make mutants: a mutant (see "
             "ci/mutants/choice.py), its operator, who notices it.\n") + "".join(sorted(lines))
 
 
 def render_rows(chosen: Sequence[Mutant], progress: Progress, known: Mapping[survivors.Key, str],
          operators: bool) -> str:
-    of: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    counts: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     for one in chosen:
         state = progress.state(one, known)
         if state in STATES:
             for row in (one.operator if operators else os.path.dirname(one.file), "all"):
-                of[row].update((state, "made"))
-    names = sorted(of, key=lambda row: (row == "all", row))
-    return "".join("| %s | %s |\n" % (name, " | ".join(str(of[name][state]) for state in STATES))
-                   for name in names)
+                counts[row].update((state, "made"))
+    names = sorted(counts, key=lambda row: (row == "all", row))
+    return "".join("| %s | %s |\n" % (
+        name, " | ".join(str(counts[name][state]) for state in STATES)) for name in names)
 
 
 def render_page(chosen: Sequence[Mutant], progress: Progress, known: Mapping[survivors.Key, str],
           commit: str, most: float) -> str:
     """Returns results/MUTANTS.md. @most: see --most."""
-    by = collections.Counter(get_kind(progress.of[one.key()]["by"]) for one in chosen
+    killers = collections.Counter(get_kind(progress.of[one.key()]["by"]) for one in chosen
                              if progress.state(one, known) == "killed")
     left = ["* `%s` %s(): `%s` became `%s`\n" % one.key() for one in chosen
             if progress.state(one, known) == "survived"]
     late = sum(progress.state(one, known) in ("undecided", "not tried") for one in chosen)
     measured = "Measured at commit %s. Of the killed, %s." % (commit, ", ".join(
-        "%s noticed %d" % one for one in by.most_common(8)))
+        "%s noticed %d" % one for one in killers.most_common(8)))
     text = HEAD % (textwrap.fill(measured, 100), "folder") + \
         render_rows(chosen, progress, known, False) + \
         "\n| operator | made | killed | explained | survived |\n" \

@@ -68,9 +68,9 @@ def make_fact_cells(kernels: list[stored.Stored], known: list[dict[str, str]],
         if value is None:
             yield None
             continue
-        about: dict[str, Any] = made.facts[name]
+        fact: dict[str, Any] = made.facts[name]
         yield board.make_cell(
-            value, grades[at], value=value + ("\n" + about["about"] if "about" in about else ""),
+            value, grades[at], value=value + ("\n" + fact["about"] if "about" in fact else ""),
             why=explain_fact(kernels, known, name, at), command="jitproof facts " + name,
             see=describe_record(made, stored.make_fact_id(made.label, name)))
 

@@ -54,6 +54,6 @@ def make_page(text: str) -> str:
         name = label if label == scene else "%s (%s)" % (label, scene)
         table.add(name, make_cells(sections, cells, profilers, scene))
     measured = re.search(r"(\d{4}-\d\d-\d\d), Linux ([\d.]+), (\w+)", text)
-    about = " Measured %s on Linux %s, %s." % measured.groups() if measured else ""
-    return board.format_page("Profilers: what does each make of JIT code?", summary.WHY + about,
+    place = " Measured %s on Linux %s, %s." % measured.groups() if measured else ""
+    return board.format_page("Profilers: what does each make of JIT code?", summary.WHY + place,
                              "workload", "profiler", list_differences(text), [table])

@@ -334,7 +334,7 @@ class Comparison:
 
 def compare(options: Any, perf: perf_tools.Perf, path: str, judge_options: list[str]) -> Comparison:
     ours, result = read_ours(options.jitproof, path, judge_options), Comparison()
-    alone = 0
+    unpaired = 0
     if judge_options:  # number of frames before frame pointers were followed
         for key, stacks in read_ours(options.jitproof, path, []).items():
             for one, other in zip(ours[key], stacks):
@@ -342,15 +342,15 @@ def compare(options: Any, perf: perf_tools.Perf, path: str, judge_options: list[
                     one["guessed"] = len(other["frames"])
 
     def visit(key: tuple[int, int], unwound: Unwound, mappings: Mappings) -> None:
-        nonlocal alone
+        nonlocal unpaired
         if ours[key]:
             result.add(pair_stacks(ours[key].pop(0), unwound, mappings), mappings)
         else:
-            alone += 1
+            unpaired += 1
     read_perf(perf, path, visit)
-    if alone or any(ours.values()):
+    if unpaired or any(ours.values()):
         raise RuntimeError("only perf has %d samples, only jitproof has %d" % (
-            alone, sum(len(left) for left in ours.values())))
+            unpaired, sum(len(left) for left in ours.values())))
     return result
 
 

@@ -126,20 +126,20 @@ def find_wrong_shares(truth: Shares, found: Mapping[str, int], evidence: float) 
     """Returns a text for each path whose share of the samples differs from the program's
     measurement. @evidence: number of independent samples in @found."""
     problems, weights = [], dict.fromkeys(truth, 0)
-    elsewhere = 0
+    off_path = 0
     for path, weight in found.items():
         known = find_path(path, truth)
         if known:
             weights[known] += weight
         else:
-            elsewhere += weight
-    whole = sum(weights.values()) + elsewhere
+            off_path += weight
+    whole = sum(weights.values()) + off_path
     if not whole or evidence < 100:
         return ["%.0f samples" % evidence]
-    if elsewhere > ELSEWHERE * whole:
+    if off_path > ELSEWHERE * whole:
         worst = max((path for path in found if not find_path(path, truth)), key=found.__getitem__)
         problems.append("%.1f %% in no path of the program, most in '%s'" % (
-            100 * elsewhere / whole, worst))
+            100 * off_path / whole, worst))
     for path, share in truth.items():
         seen = weights[path] / whole
         bound = DEVIATIONS * math.sqrt(share * (1 - share) / evidence)

@@ -28,7 +28,7 @@ def find_wrong(row: Row) -> Verdict:
 
 
 def format_figure(column: str, rows: list[Row]) -> str:
-    k, n = (sum(row[column][of] for row in rows) for of in "kn")
+    k, n = (sum(row[column][part] for row in rows) for part in "kn")
     if column in COUNTS:
         return "%s %d" % (column, k) if len(rows) == 1 else "%s %d of %d" % (column, k, n)
     share = 100 * k / n

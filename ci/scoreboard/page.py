@@ -225,10 +225,10 @@ def render_tables(boards: list[Board]) -> Iterator[str]:
     yield "| samples of the CPU time burnt | %s |" % " | ".join(map(Board.format_seen_share,
                                                                     boards))
     yield "| CPU time of the profiler | %s |" % " | ".join(map(Board.format_cpu_share, boards))
-    others = sorted({scene for board in boards for scene in board.cells} -
+    other_scenes = sorted({scene for board in boards for scene in board.cells} -
                     {scene for _, scene in ASKED})
     yield from ("", "## The other workloads", "")
-    yield from render_rows(boards, [(scene, scene) for scene in others], "workload")
+    yield from render_rows(boards, [(scene, scene) for scene in other_scenes], "workload")
     yield ""
 
 

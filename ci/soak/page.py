@@ -79,13 +79,13 @@ def format_row(name: str, about: str, runs: Sequence[dict[str, Any]]) -> str:
 
 def list_unexpected(conditions: Sequence[Condition], progress: Progress) -> list[str]:
     """Returns the rows of the table of unexpected results, by condition, case and metric."""
-    of: dict[tuple[str, ...], list[dict[str, Any]]] = collections.defaultdict(list)
+    by_row: dict[tuple[str, ...], list[dict[str, Any]]] = collections.defaultdict(list)
     for one in conditions:
         for run in progress.get_runs(one.name):
             for bad in run["unexpected"]:
-                of[one.name, bad["case"], bad["outcome"], ", ".join(bad["metrics"])].append(bad)
+                by_row[one.name, bad["case"], bad["outcome"], ", ".join(bad["metrics"])].append(bad)
     return ["| %s | %d | %s |\n" % (" | ".join(key), len(found), format_reason(found[0]["why"]))
-            for key, found in of.items()]
+            for key, found in by_row.items()]
 
 
 def format_reason(why: str) -> str:
@@ -117,12 +117,12 @@ def list_earlier(old: str, commit: str) -> list[str]:
 def make_page(conditions: Sequence[Condition], progress: Progress, skipped: dict[str, str],
               commit: str, old: str = "") -> str:
     """@old: the page that this page replaces."""
-    every = [run for one in conditions for run in progress.get_runs(one.name)]
+    runs = [run for one in conditions for run in progress.get_runs(one.name)]
     arguments = " ".join(progress.identity.arguments)
     text = HEAD % (commit, "`jitproof run %s`" % arguments)
     text += "".join(format_row(one.name, one.about, progress.get_runs(one.name))
                     for one in conditions if progress.get_runs(one.name))
-    text += format_row("all", "", every)
+    text += format_row("all", "", runs)
     rows = list_unexpected(conditions, progress)
     if rows:
         text += "\n| condition | case | outcome | metric | times | first reason |\n" \

@@ -73,10 +73,10 @@ def move_to_other_thread(case: Case) -> Changes:
     for sample in case.code_samples:
         threads[sample.pid].add(sample.tid)
     for _, samples in group_by_activation(case):
-        others = sorted(threads[samples[0].pid] - {samples[0].tid})
-        if others:
+        other_tids = sorted(threads[samples[0].pid] - {samples[0].tid})
+        if other_tids:
             return replace_samples(case, {
-                make_key(one): lambda sample, tid=others[0]: [clone(sample, tid=tid)]
+                make_key(one): lambda sample, tid=other_tids[0]: [clone(sample, tid=tid)]
                 for one in samples})
     raise Absent("no process has two threads with samples in emitted code")
 
@@ -98,10 +98,10 @@ def balance_activations(case: Case) -> Changes:
                                        "at the start, and one of each thread, as each switch "
                                        "from one to another may swap their events")
                 # 1 us later: no other sample of the thread has that time.
-                again = {make_key(sample): lambda sample: [
+                doubled = {make_key(sample): lambda sample: [
                     sample, clone(sample, time=sample.time + 1000)] for sample in more[:len(gone)]}
                 return replace_samples(case, {
-                    **{make_key(sample): lambda sample: [] for sample in gone}, **again})
+                    **{make_key(sample): lambda sample: [] for sample in gone}, **doubled})
     raise Absent("no thread has two activations with six samples each")
 
 
@@ -128,11 +128,11 @@ def balance_threads(case: Case) -> Changes:
     if len(ranked) < 2 or len(ranked[1][1]) < 30:
         raise Absent("no two threads have 30 samples in emitted code")
     gone = ranked[0][1][::3]
-    again = ranked[1][1][:len(gone)]
+    doubled = ranked[1][1][:len(gone)]
     return replace_samples(case, {
         **{make_key(one): lambda sample: [] for one in gone},
         **{make_key(one): lambda sample: [sample, clone(sample, time=sample.time + 1000)]
-           for one in again}})
+           for one in doubled}})
 
 
 def change_times(case: Case, where: Where, time: Callable[[int], int]) -> Changes:

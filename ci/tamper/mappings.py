@@ -108,8 +108,8 @@ CHANGES: dict[str, Change] = {
 
 
 def move_to_other_process(case: Case, one: rd.Map) -> rd.Map:
-    others = require(sorted(case.watched - {one.pid}), "the case watches one process")
-    pid = others[one.start // PAGE % len(others)]
+    other_pids = require(sorted(case.watched - {one.pid}), "the case watches one process")
+    pid = other_pids[one.start // PAGE % len(other_pids)]
     return clone(one, pid=pid, tid=pid)
 
 
@@ -173,12 +173,12 @@ POSSIBLE: dict[str, Change] = {
 def prove_within_act(case: Case, one: rd.Map, name: str) -> str | None:
     """Returns a proof that a record may be missing or moved: the workload recorded many acts as
     one, whose bracket contains the old and the new time. Returns None otherwise."""
-    by = UNTOLD.get(name)
-    if by is None:
+    acts = UNTOLD.get(name)
+    if acts is None:
         return None
     for _, _, pid, _, before, after, addr, size, *_ in case.acts(rd.Truth.MAP):
         if pid == one.pid and addr <= one.start < addr + size and \
-                after - before > LONG and before + by < one.time < after - by:
+                after - before > LONG and before + acts < one.time < after - acts:
             return "the record is of an act that the truth brackets with thousands of others"
     return None
 

@@ -49,9 +49,9 @@ def delete_record(case: Case, number: int) -> Changes:
 
 def double_record(case: Case, number: int) -> Changes:
     twice = find_slots_of_record(case, choose_record_of_type(case, number))
-    every = case.truth.slots
-    return pack_truth(case.truth, [*every[:twice.stop], *map(every.__getitem__, twice),
-                                   *every[twice.stop:]])
+    slots = case.truth.slots
+    return pack_truth(case.truth, [*slots[:twice.stop], *map(slots.__getitem__, twice),
+                                   *slots[twice.stop:]])
 
 
 def set_times(case: Case, at: int, times: Times) -> Changes:

@@ -46,8 +46,8 @@ def format_row(kind: str, trials: Sequence[Trial]) -> str:
 def format_section(title: str, kinds: Sequence[str], of: dict[str, list[Trial]]) -> list[str]:
     lines = ["## " + title, "", "| kind | noticed | made | unobservable |", "|---|---|---|---|"]
     lines += [format_row(kind, of[kind]) for kind in kinds]
-    every = [one for kind in kinds for one in of[kind]]
-    return lines + [format_row("all", every), ""]
+    trials = [one for kind in kinds for one in of[kind]]
+    return lines + [format_row("all", trials), ""]
 
 
 def list_failures(trials: Sequence[Trial], most: int | None) -> list[str]:
@@ -58,10 +58,10 @@ def list_failures(trials: Sequence[Trial], most: int | None) -> list[str]:
             why = "" if one.state == "unnoticed" else ": " + one.why.splitlines()[0][:200]
             wrong[one.kind, one.state + why].append(one.case)
     lines = []
-    for (kind, what), cases in wrong.items():
+    for (kind, outcome), cases in wrong.items():
         named = ", ".join("`%s`" % name for name in cases[:most])
         more = " and %d more" % (len(cases) - most) if most and len(cases) > most else ""
-        lines.append("* %s%s in %s%s" % (kind + " " if kind else "", what, named, more))
+        lines.append("* %s%s in %s%s" % (kind + " " if kind else "", outcome, named, more))
     return ["## Wrong", ""] + lines + [""] if lines else []
 
 
@@ -75,12 +75,13 @@ def list_proofs(trials: Sequence[Trial]) -> list[str]:
 
 
 def make_page(trials: Sequence[Trial], seed: int, most: int | None) -> str:
-    of: dict[str, list[Trial]] = collections.defaultdict(list)
+    rows: dict[str, list[Trial]] = collections.defaultdict(list)
     for one in trials:
         if one.kind:
-            of[one.kind].append(one)
-    made = [kind for kind in KINDS if any(is_right(one) is not None for one in of[kind])]
+            rows[one.kind].append(one)
+    made = [kind for kind in KINDS if any(is_right(one) is not None for one in rows[kind])]
     lines = [HEAD + "Seed %d, %d cases.\n" % (seed, len({one.case for one in trials}))]
-    lines += format_section("Alterations", [kind for kind in made if not KINDS[kind].harmless], of)
-    lines += format_section("Harmless", [kind for kind in made if KINDS[kind].harmless], of)
+    for title, harmless in (("Alterations", False), ("Harmless", True)):
+        lines += format_section(title, [kind for kind in made if KINDS[kind].harmless == harmless],
+                                rows)
     return "\n".join(lines + list_failures(trials, most) + list_proofs(trials)).rstrip("\n") + "\n"

@@ -99,9 +99,9 @@ def set_known_task(index: int) -> Change:
     def change(case: Case, one: rd.Side) -> rd.Side:
         tids = {sample.tid for sample in case.capture("perf.data").samples()} | case.watched
         pids = sorted(case.watched if index < 2 else tids)
-        others = [number for number in pids if number not in read_head(one, 4)]
-        require(others, "the case has no other task")
-        return set_field(one, index, others[0])
+        other_numbers = [number for number in pids if number not in read_head(one, 4)]
+        require(other_numbers, "the case has no other task")
+        return set_field(one, index, other_numbers[0])
     return change
 
 

@@ -85,8 +85,8 @@ def take_other_file(name: str) -> Callable[[Case], Changes]:
     def alter_case(case: Case) -> Changes:
         folders = find_folders(case.top, name)
         require(case.name in folders, "the case has no %s" % name)
-        other = folders[(folders.index(case.name) + 1) % len(folders)]
-        path = os.path.join(case.top, other, name)
+        next_folder = folders[(folders.index(case.name) + 1) % len(folders)]
+        path = os.path.join(case.top, next_folder, name)
         if name == "truth":
             truth = rd.Truth(path)
             return pack_truth(truth, truth.slots)

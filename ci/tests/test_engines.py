@@ -98,8 +98,8 @@ class Kselftest(Folder):
         self.install()
         self.write("timeout=1\n", "tests", "jitproof", "settings")
         os.mkfifo(self.place("never"))
-        never = os.open(self.place("never"), os.O_RDWR)
-        self.addCleanup(os.close, never)
+        unread = os.open(self.place("never"), os.O_RDWR)
+        self.addCleanup(os.close, unread)
         self.write(f"#!/bin/sh\nexec cat {self.place('never')}\n", "tests", "jitproof",
                    "jitproof.sh", runs=True)
         done = self.run_installed(0)

@@ -73,8 +73,8 @@ class Operators(unittest.TestCase):
 
 class Choice(unittest.TestCase):
     def test_choice_is_stable_and_spread_over_operators(self) -> None:
-        every = list(operators.make_file_mutants("a.c", C))
-        chosen = choice.choose(every, 4)
+        mutants = list(operators.make_file_mutants("a.c", C))
+        chosen = choice.choose(mutants, 4)
         self.assertEqual(len({one.line for one in chosen}), 4)
         self.assertEqual(len({one.operator for one in chosen}), 4)
         moved = list(operators.make_file_mutants("a.c", "/* one line more */\n" + C))
@@ -105,10 +105,10 @@ class Blocks(Folder):
     """Tests that tracing finds the lines that a run reached, even if it aborted."""
 
     def test_traced_lines(self) -> None:
-        where = os.path.dirname(os.path.abspath(choice.__file__))
+        folder = os.path.dirname(os.path.abspath(choice.__file__))
         source, binary = self.write(TRACED, "harness", "a.c"), self.place("a")
         trace = self.place("trace.o")
-        for command in (["-O1", "-c", "-o", trace, os.path.join(where, "trace.c")],
+        for command in (["-O1", "-c", "-o", trace, os.path.join(folder, "trace.c")],
                         ["-O0", "-g", "-fsanitize-coverage=trace-pc", "-o",
                          binary, trace, source]):
             process.run_or_raise(["gcc", *command])

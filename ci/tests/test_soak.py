@@ -167,8 +167,8 @@ class Page(unittest.TestCase):
 
 class Runs(Folder):
     def test_order_depends_on_seed(self) -> None:
-        first, again = (soak.order_runs(list(CONDITIONS), 2, 5) for _ in range(2))
-        self.assertEqual(first, again)
+        first, repeated = (soak.order_runs(list(CONDITIONS), 2, 5) for _ in range(2))
+        self.assertEqual(first, repeated)
         self.assertEqual([one.name for one, _ in first[::len(CONDITIONS)]], ["idle", "idle"])
         self.assertNotEqual(first, soak.order_runs(list(CONDITIONS), 2, 6))
         self.assertNotEqual(soak.make_seed(1, "idle", 0), soak.make_seed(1, "idle", 1))
@@ -178,6 +178,6 @@ class Runs(Folder):
                 "unexpected": []}
         page.Progress(self.home, page.Identity("one", ())).add(line)
         self.assertFalse(page.Progress(self.home, page.Identity("two", ())).runs)
-        again = page.Progress(self.home, page.Identity("one", ()))
-        self.assertEqual(again.idle["a/b"], "PASS")
-        self.assertEqual(page.count_cases(again.get_runs("idle")), 1)
+        reloaded = page.Progress(self.home, page.Identity("one", ()))
+        self.assertEqual(reloaded.idle["a/b"], "PASS")
+        self.assertEqual(page.count_cases(reloaded.get_runs("idle")), 1)

@@ -51,8 +51,8 @@ def describe(tried: Tried, cell: str) -> str:
 def make_row(tried: Tried) -> str:
     verdicts = {cell: tried.list_verdicts(cell) for cell in tried.rounds[0]}
     red = [describe(tried, cell) for cell, found in verdicts.items() if any(found)]
-    fine = [cell for cell, found in verdicts.items() if found and not any(found)]
-    return "| %s | %s | %s |" % (tried.name, ", ".join(red) or "-", ", ".join(fine) or "-")
+    without_fault = [cell for cell, found in verdicts.items() if found and not any(found)]
+    return "| %s | %s | %s |" % (tried.name, ", ".join(red) or "-", ", ".join(without_fault) or "-")
 
 
 def make_page(results: Sequence[Tried], skipped: Mapping[str, str]) -> str:

@@ -43,8 +43,8 @@ def measure_clock_difference() -> int:
 
 def format_predicate(pid: int) -> str:
     """Returns a predicate that selects a process and its descendants to the third generation."""
-    parents = ("curtask->" + "real_parent->" * up + "tgid" for up in range(1, 4))
-    return " || ".join("%s == %d" % (what, pid) for what in ("pid", *parents))
+    parents = ("curtask->" + "real_parent->" * level + "tgid" for level in range(1, 4))
+    return " || ".join("%s == %d" % (field, pid) for field in ("pid", *parents))
 
 
 def parse_frame(line: str) -> tuple[int, str | None, str] | None:

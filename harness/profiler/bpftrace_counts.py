@@ -62,7 +62,7 @@ class Counts(bpftrace.Bpftrace):
         """Yields the names of a stack's frames. Names an unnamed frame by its file, which bpftrace
         does not print."""
         for address, name, _ in filter(None, map(bpftrace.parse_frame, stack.splitlines())):
-            paths = (path for where, path in mappings if address in where)
+            paths = (path for addresses, path in mappings if address in addresses)
             yield name or name_in(next(paths, ""))
 
 

@@ -13,8 +13,8 @@ from ci.matrix.results import explained, markdown, stored
 
 def run(options: argparse.Namespace) -> int:
     # dirname() does not return the parent of "." or "matrix/".
-    beside = os.path.dirname(os.path.abspath(options.folder))
-    target = options.output or os.path.join(beside, "MATRIX.md")
+    parent = os.path.dirname(os.path.abspath(options.folder))
+    target = options.output or os.path.join(parent, "MATRIX.md")
     text = markdown.make_page(stored.load_folder(options.folder), explained.load(options.folder))
     if not options.check:
         files.replace(os.path.dirname(target), {os.path.basename(target): text})

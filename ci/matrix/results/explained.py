@@ -28,14 +28,14 @@ def load(folder: str) -> list[dict[str, str]]:
     if set(table) - {"explained"} or not isinstance(found, list):
         raise Malformed(path, 0, "expected nothing but [[explained]]")
     for number, one in enumerate(found, 1):
-        where = "%s: explanation %d" % (path, number)
+        place = "%s: explanation %d" % (path, number)
         if not {"fact", "why", "source"} <= set(one) <= KEYS:
-            raise Malformed(where, 0, "expected the keys fact, why, source and some of %s" %
+            raise Malformed(place, 0, "expected the keys fact, why, source and some of %s" %
                             ", ".join(sorted(KEYS)))
         if ("from" in one, "to" in one) != (("architecture" not in one,) * 2):
-            raise Malformed(where, 0, "expected 'from' and 'to', or 'architecture'")
+            raise Malformed(place, 0, "expected 'from' and 'to', or 'architecture'")
         if "from" in one and parse_numbers(one["from"]) >= parse_numbers(one["to"]):
-            raise Malformed(where, 0, "'to' is %s; expected a version later than 'from', %s" % (
+            raise Malformed(place, 0, "'to' is %s; expected a version later than 'from', %s" % (
                 one["to"], one["from"]))
     return found
 

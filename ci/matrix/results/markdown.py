@@ -180,9 +180,9 @@ def make_fact_table(kernels: list[stored.Stored], known: list[dict[str, str]]) -
     for name in names:
         runs = group_by_value(kernels, name)
         if len(runs) > 1:
-            about = next(made.facts[name].get("about", "") for made in kernels
+            meaning = next(made.facts[name].get("about", "") for made in kernels
                          if name in made.facts)
-            yield format_row(format_code(name), escape(about),
+            yield format_row(format_code(name), escape(meaning),
                              "<br>".join("%s: %s" % (link_facts(members, name), format_code(value))
                                          for value, members in runs),
                              "<br>".join(explain_changes(known, name, kernels)))
@@ -230,12 +230,12 @@ def make_built_table(several: list[stored.Stored]) -> Iterator[str]:
         if header.get("sha256"):
             package += ", sha256 " + header["sha256"][:12]
         # A kernel runs on an emulator, a tool on a kernel.
-        where = header["accelerator"] if header["kind"] == "kernel" else \
+        runs_on = header["accelerator"] if header["kind"] == "kernel" else \
             "kernel %s, %s" % (header["kernel"], header["accelerator"])
         if header.get("qemu"):
-            where = "QEMU %s, %s" % (header["qemu"], where)
+            runs_on = "QEMU %s, %s" % (header["qemu"], runs_on)
         yield format_row(format_header_link(made), escape(header["version"]), escape(package),
-                  format_cpu_counts([made], made.cases), escape(where), escape(header["suite"]),
+                  format_cpu_counts([made], made.cases), escape(runs_on), escape(header["suite"]),
                          " ".join(map(str, header["seeds"])),
                          "%d, %d" % (header["cases"], header["facts"]),
                          escape(" ".join([header["outcome"], header.get("reason", "")])),

@@ -150,10 +150,10 @@ def make_difference_section(boards: list[Board],
                 *markdown.format_table("profiler", "workload", "wrong", "why"))
     for board in boards:
         for scene in board.cells:
-            there = others.get((board.profiler, scene), "-")
-            if needs_explanation(board, scene, there):
+            stored_cell = others.get((board.profiler, scene), "-")
+            if needs_explanation(board, scene, stored_cell):
                 wrong = [*group_kernels(board, scene), "PROFILERS: " + " or ".join(
-                    sorted(", ".join(one) or "ok" for one in parse_verdicts(there)))]
+                    sorted(", ".join(one) or "ok" for one in parse_verdicts(stored_cell)))]
                 wrong += find_spreads(board, scene)
                 yield markdown.format_row(board.profiler, scene, "; ".join(wrong),
                                           page.explain_variation(
@@ -174,7 +174,7 @@ def render(kernels: list[Kernel], profilers_page: str) -> str:
     names = sorted({row["profiler"] for kernel in kernels for row in kernel.rows})
     boards = [Board(name, kernels) for name in names]
     labels = [kernel.label for kernel in kernels]
-    others = stored_page.parse_cells(profilers_page)
+    stored_cells = stored_page.parse_cells(profilers_page)
     measured = re.search(r"Linux ([\d.]+)", profilers_page)
     lines = [HEAD % (", ".join(sorted({"QEMU " + kernel.header["qemu"] for kernel in kernels})),
                      measured[1] if measured else "-",
@@ -185,8 +185,8 @@ def render(kernels: list[Kernel], profilers_page: str) -> str:
         for scene in board.cells:
             lines.append(markdown.format_row(
                 board.profiler, scene, *(board.format_cell(scene, label) for label in labels),
-                others.get((board.profiler, scene), "-")))
-    lines += [*make_difference_section(boards, others), *make_cause_section(boards), "",
+                stored_cells.get((board.profiler, scene), "-")))
+    lines += [*make_difference_section(boards, stored_cells), *make_cause_section(boards), "",
               "## The kernels", "",
               *markdown.format_table("kernel", "package", "commands")]
     lines += [markdown.format_row(kernel.label, kernel.header["package"], "; ".join(

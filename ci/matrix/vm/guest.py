@@ -119,11 +119,11 @@ def run(command: list[str], folder: str, limits: dict[str, int], stopped: thread
         process = start(command, folder, log)
         try:
             while True:
-                over = process.poll() is not None
+                ended = process.poll() is not None
                 for line in console.read_new_lines():
                     if watch.handle_line(line):
                         report(watch.at)
-                if over:
+                if ended:
                     break
                 if stopped.is_set():
                     raise KeyboardInterrupt

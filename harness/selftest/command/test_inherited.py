@@ -38,13 +38,13 @@ class Inherited(Folder):
     def test_children(self) -> None:
         for command in self.list_commands():
             with self.subTest(command=command[0]):
-                alone = process.run([JITPROOF, *command], timeout=240)
+                undisturbed = process.run([JITPROOF, *command], timeout=240)
                 done = self.run_from_shell(CHILDREN, command)
                 pids = [int(pid) for pid in self.read("pids").split()]
                 self.assertEqual(len(pids), 2)
                 for pid in pids:
                     os.kill(pid, signal.SIGKILL)  # raises an exception if the process has ended
-                self.assertEqual(done.returncode, alone.returncode, done.stderr)
+                self.assertEqual(done.returncode, undisturbed.returncode, done.stderr)
 
     def test_signal_with_children(self) -> None:
         """A signal ends the command even if there are children from before."""

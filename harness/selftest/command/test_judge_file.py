@@ -422,13 +422,13 @@ class Stacks(Made):
     def test_cannot_be_written(self) -> None:
         self.add_dump(self.SP + 32, ANON + 0x20, 0, 0)
         out = self.place("stacks")
-        for where, why, before in (
+        for place, why, before in (
                 ("/dev/full", "expected a regular file", ()),
                 (self.path + "/no", "Not a dir", ()),
                 (out, "cannot be written", ("prlimit", "--fsize=20"))):
-            done = self.run_judge("--stacks", where, before=before)
+            done = self.run_judge("--stacks", place, before=before)
             self.assertEqual((done.returncode, done.stdout), (99, ""))
-            self.assertIn(where, done.stderr)
+            self.assertIn(place, done.stderr)
             self.assertIn(why, done.stderr)
         self.assertEqual([name for name in os.listdir(self.home) if name.startswith("stacks")], [])
 

@@ -38,10 +38,10 @@ class Names(unittest.TestCase):
                                                                   *words]).splitlines()]
 
     def test_parts_of_names(self) -> None:
-        every = self.list_names()
-        self.assertEqual(self.list_names("gro"), [name for name in every if "gro" in name])
+        names = self.list_names()
+        self.assertEqual(self.list_names("gro"), [name for name in names if "gro" in name])
         self.assertEqual(self.list_names("growth/anon", "files"),
-                         [name for name in every if "growth/anon" in name or "files" in name])
+                         [name for name in names if "growth/anon" in name or "files" in name])
 
     def test_whole_names(self) -> None:
         name = next(name for name in self.list_names()

@@ -57,7 +57,7 @@ def find_blocks(page: str, language: str = "") -> list[str]:
     """Returns the fenced blocks of docs/@page."""
     with open(os.path.join(TOP, "docs", page), encoding="utf-8") as file:
         fenced = re.findall(r"^```(\w*)\n(.*?)^```", file.read(), flags=re.M | re.S)
-    return [text for of, text in fenced if of == language]
+    return [text for written_in, text in fenced if written_in == language]
 
 
 class Examples(Folder):
@@ -151,8 +151,8 @@ class Pages(unittest.TestCase):
             checked += 1
             with self.subTest(page=page, line=f"python3 {rest}"):
                 self.assertTrue(os.path.exists(os.path.join(TOP, path)))
-                _, *about = read_help(sys.executable, path).split("\n\n")
-                self.assertRegex(about[0] if about else "", r"[.:?]$", "help that stops short")
+                _, *texts = read_help(sys.executable, path).split("\n\n")
+                self.assertRegex(texts[0] if texts else "", r"[.:?]$", "help that stops short")
                 if find_options(" ".join(words)):
                     text = read_help(sys.executable, path)
                     if words[0] in text and read_help(sys.executable, path, words[0]):
@@ -206,12 +206,12 @@ class ManPages(Folder):
     def test_commands(self) -> None:
         first = remove_escapes(self.show("man1", "jitproof.1"))
         for command in self.commands:
-            usage, about, *rest = read_help(JITPROOF, command).split("\n\n", 2)
+            usage, sentence, *rest = read_help(JITPROOF, command).split("\n\n", 2)
             page = remove_escapes(self.show("man1", f"jitproof-{command}.1"))
             with self.subTest(command):
                 self.assertIn(remove_escapes(usage.removeprefix("usage: ")), page)
                 self.assertIn(remove_escapes(usage.removeprefix("usage: ")), first)
-                self.assertIn(remove_escapes(about).rstrip("."), page)
+                self.assertIn(remove_escapes(sentence).rstrip("."), page)
                 missing = [word for word in remove_escapes(rest[0]).split() if word not in page]
                 self.assertEqual(missing, [])
         self.assertEqual(len(os.listdir(self.place("man1"))), 1 + len(self.commands))

@@ -292,9 +292,9 @@ class Output(Folder):
                 self.assertIn(done.returncode, (1, 4), done.stderr)
                 self.assertNotRegex(done.stdout, r"(?m)^ok 1 forged")
                 self.assertTrue(os.path.exists(self.place(name, "s", "a", "case")))
-                again = run_binary("judge", "./" + name, cwd=self.home)
-                self.assertEqual(again.returncode, done.returncode)
-                self.assertNotRegex(again.stdout, r"(?m)^ok 1 forged")
+                judged = run_binary("judge", "./" + name, cwd=self.home)
+                self.assertEqual(judged.returncode, done.returncode)
+                self.assertNotRegex(judged.stdout, r"(?m)^ok 1 forged")
 
     def test_closed_standard_output(self) -> None:
         """Output does not go to a file that gets the number of the closed descriptor."""
@@ -366,9 +366,9 @@ class Killed(Folder):
         while self.find_workloads() and time.monotonic() < end:
             time.sleep(0.01)
         self.assertEqual(self.find_workloads(), [])
-        again = run_binary("judge", self.place("run"))
-        self.assertEqual(again.returncode, 1, again.stdout)
-        self.assertNotRegex(again.stdout, r"(?m)^ok ")
+        judged = run_binary("judge", self.place("run"))
+        self.assertEqual(judged.returncode, 1, judged.stdout)
+        self.assertNotRegex(judged.stdout, r"(?m)^ok ")
         return output
 
     def has_data(self, name: str) -> bool:

@@ -88,9 +88,9 @@ class Killed(Folder):
             command.send_signal(number)
             self.assertIn(command.wait(timeout=240), (-number, 0, 1, 4))
         self.expect_no_leftovers()
-        there = os.listdir(self.place("out"))
-        self.assertIn([file for file in there if file != "file.jit"], ([], ["file"]))
-        if name in ("inject", "judge --stacks", "judge --results") and "file" in there:
+        leftovers = os.listdir(self.place("out"))
+        self.assertIn([file for file in leftovers if file != "file.jit"], ([], ["file"]))
+        if name in ("inject", "judge --stacks", "judge --results") and "file" in leftovers:
             self.assertEqual(self.output_size(), size)
 
     def test_each_command(self) -> None:

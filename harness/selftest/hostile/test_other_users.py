@@ -163,12 +163,12 @@ class Folders(other_users.OtherUsers):
         """A workload's truth and published files below a link."""
         self.make_victim_folder("truths")
         self.plant_folder_link("link")
-        there = self.attacker_path("link")
-        for words in (["--truth", there + "/truth"],
+        link = self.attacker_path("link")
+        for words in (["--truth", link + "/truth"],
                       ["--truth", self.place("truths", "a"), "--publish=map", "--publish-dir",
-                       there],
+                       link],
                       ["--truth", self.place("truths", "b"), "--publish=jitdump", "--publish-dir",
-                       there]):
+                       link]):
             with self.subTest(words):
                 self.assertIn("symbolic links",
                               self.expect_refusal("workload", "anon_exec", *words))

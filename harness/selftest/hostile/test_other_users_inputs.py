@@ -381,14 +381,14 @@ class Named(Inputs):
         root = self.make_victim_folder("root", 0o755)
         os.mkdir(os.path.join(root, "up"))
         os.mkdir(os.path.join(root, "locked"), 0o700)  # only root can enter the folder
-        up = os.path.relpath(folder, os.path.join(root, "up"))
-        for name, to in (("straight", folder), ("up/opt", up), ("locked/opt", folder),
+        relative = os.path.relpath(folder, os.path.join(root, "up"))
+        for name, to in (("straight", folder), ("up/opt", relative), ("locked/opt", folder),
                          ("proc", "/proc/self/root" + folder),
                          ("file", program)):
             os.symlink(to, os.path.join(root, name))
-            where = "/" + name + ("" if name == "file" else "/program")
+            path = "/" + name + ("" if name == "file" else "/program")
             with self.subTest(name):
-                why = self.count_reasons("--root", root, self.make_sampled(where, self.victim))
+                why = self.count_reasons("--root", root, self.make_sampled(path, self.victim))
                 self.assertEqual((why["stripped"], why["no-symbol"]), (0, 0))
                 self.assertGreater(why["missing-file"] + why["bad-file"], 0)
         # A file below the root is found.

@@ -80,9 +80,9 @@ def add_load_without_vma(dump: mj.Made) -> None:
 
 
 def add_load(**changed: Any) -> Spoil:
-    what: dict[str, Any] = {"time": NOW + 6, "addr": 0x4000, "code": CODE, "index": 3,
+    fields: dict[str, Any] = {"time": NOW + 6, "addr": 0x4000, "code": CODE, "index": 3,
                             "name": "three", **changed}
-    return lambda dump: dump.load(**what)
+    return lambda dump: dump.load(**fields)
 
 
 # Rule -> function that makes the correct jitdump break it. A CLOSE is appended, unless None

@@ -87,10 +87,10 @@ class Crash(Folder):
         if done.returncode == 4:
             self.skipTest("perf is denied here: " + done.stdout.splitlines()[3])
         self.assertEqual(done.stderr, "")
-        again = self.run_jitproof("judge", self.run_dir)
-        self.assertEqual(again.returncode, done.returncode)
+        judged = self.run_jitproof("judge", self.run_dir)
+        self.assertEqual(judged.returncode, done.returncode)
         outcomes = [re.findall(r"(?m)^(?:not )?ok .*|^# Totals.*", text)
-                for text in (done.stdout, again.stdout)]
+                for text in (done.stdout, judged.stdout)]
         self.assertEqual(outcomes[0], outcomes[1])
         with open(os.path.join(self.run_dir, "results.jsonl"), encoding="utf-8") as file:
             results = {result["case"].removeprefix("crash/"): result

@@ -118,11 +118,11 @@ class Archive(Packing):
                             "--from", "case"], cwd=folder, stderr=subprocess.STDOUT, timeout=240,
                            env={"JITPROOF_PROFILERS": os.path.join(folder, "profiler")})
         self.assertEqual(done.returncode, 0, done.stdout)
-        again = self.unpack_archive("y.tar", "again")
-        with open(os.path.join(again, "jitproof"), "rb") as one, \
+        repacked = self.unpack_archive("y.tar", "again")
+        with open(os.path.join(repacked, "jitproof"), "rb") as one, \
                 open(os.path.join(folder, "jitproof"), "rb") as other:
             self.assertEqual(one.read(), other.read())
-        done = process.run([os.path.join(again, "reproduce")], timeout=240)
+        done = process.run([os.path.join(repacked, "reproduce")], timeout=240)
         self.assertIn("ok 1 fixture/anon", done.stdout)
 
     def test_definition(self) -> None:
@@ -169,11 +169,11 @@ class Machine(Packing):
         self.run_repro()
         for secret in (SECRET, HOST, SECRET[:10]):
             self.assertNotIn(secret.encode(), self.list_packed())
-        there = self.unpack_archive()
-        listed = self.read_readme(there)
+        unpacked = self.unpack_archive()
+        listed = self.read_readme(unpacked)
         for name in ("SECRET", "http_proxy", "CUT"):
             self.assertRegex(listed, r"(?m)^      %s$" % name)
-        data = run_directory.PerfData.load(os.path.join(there, "case", "perf.data"))
+        data = run_directory.PerfData.load(os.path.join(unpacked, "case", "perf.data"))
         self.assertEqual(sorted(data.features), [6, 7, 12, 21, 23])
         original = run_directory.PerfData.load(os.path.join(FIXTURES, "anon", "perf.data"))
         self.assertEqual(data.features, original.features)
@@ -213,12 +213,12 @@ class Machine(Packing):
             file.truncate(20000)
         output = self.run_repro()
         self.assertIn("packed as it is: perf.data", output)
-        there = self.unpack_archive()
-        self.assertIn("* ALL that was recorded as `case/perf.data`", self.read_readme(there))
-        done = process.run([os.path.join(there, "reproduce")], timeout=240)
+        tree = self.unpack_archive()
+        self.assertIn("* ALL that was recorded as `case/perf.data`", self.read_readme(tree))
+        done = process.run([os.path.join(tree, "reproduce")], timeout=240)
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout, r"# \./case/perf\.data: .*")
-        self.assertEqual(get_verdict_lines(done.stdout), get_block(self.read_readme(there), "Seen"))
+        self.assertEqual(get_verdict_lines(done.stdout), get_block(self.read_readme(tree), "Seen"))
 
     def test_workloads_environment(self) -> None:
         """A variable that the workload does not have cannot be recorded."""
@@ -451,9 +451,9 @@ class Elsewhere(Packing):
         for command in (f"cd /{os.path.relpath(folder, root)} && sh reproduce",
                         f"cd /{os.path.relpath(folder, root)}/case && ../reproduce"):
             self.assertEqual(self.run_inside(root, command).stdout, done.stdout)
-        here = run_binary("judge", "./case", cwd=folder)
-        self.assertEqual(here.returncode, status)
-        self.assertEqual(get_verdict_lines(here.stdout), get_verdict_lines(done.stdout))
+        judged = run_binary("judge", "./case", cwd=folder)
+        self.assertEqual(judged.returncode, status)
+        self.assertEqual(get_verdict_lines(judged.stdout), get_verdict_lines(done.stdout))
         return folder
 
     def test_judge_a_passing_case_elsewhere(self) -> None:

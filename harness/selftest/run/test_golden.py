@@ -91,9 +91,9 @@ class Golden(unittest.TestCase):
 
     def test_judged_again(self) -> None:
         """Judging the run directory afterwards gives the same text and exit status as the run."""
-        again = run_binary("judge", "--expected", CASES, self.run_dir)
-        self.assertEqual(again.returncode, 1, again.stderr)
-        self.assertEqual(remove_figures(again.stdout), remove_figures(self.done.stdout))
+        judged = run_binary("judge", "--expected", CASES, self.run_dir)
+        self.assertEqual(judged.returncode, 1, judged.stderr)
+        self.assertEqual(remove_figures(judged.stdout), remove_figures(self.done.stdout))
         once = run_binary("judge", self.run_dir).stdout
         self.assertEqual(once, run_binary("judge", self.run_dir).stdout)
 
@@ -135,8 +135,8 @@ class Command(unittest.TestCase):
                 self.assertGreater(len(lines), 10)
                 for line in lines[2:]:
                     self.assertRegex(line, rf"^ok \d+ bad/\S+ # SKIP .*perf_event_open.*{number}")
-                again = run_binary("judge", "--expected", CASES, run_dir)
-                self.assertEqual(again.returncode, 4, again.stdout + again.stderr)
+                judged = run_binary("judge", "--expected", CASES, run_dir)
+                self.assertEqual(judged.returncode, 4, judged.stdout + judged.stderr)
 
     def test_no_match(self) -> None:
         done = run_binary("run", "--expected", CASES, "bad/crash", "no/such*")

@@ -49,10 +49,10 @@ class OddHosts(Folder):
         self.assertRegex(text, r"(?m)^ok \d preexisting/memfd.attach.exec$")
 
     def test_time_namespace(self) -> None:
-        there = ("unshare", "-Ur", "--time", "--monotonic", "1000", "--fork")
-        if process.run([*there, "true"]).returncode:
+        command = ("unshare", "-Ur", "--time", "--monotonic", "1000", "--fork")
+        if process.run([*command, "true"]).returncode:
             self.skipTest("no time namespace")
-        text = self.run_there(*there, cases=("growth/anon.map",))
+        text = self.run_there(*command, cases=("growth/anon.map",))
         self.assertRegex(text, r"(?m)^ok 1 growth/anon.map # SKIP one clock for truth and capture: "
                                r"this time namespace moves CLOCK_MONOTONIC by 1000 s")
 

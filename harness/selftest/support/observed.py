@@ -26,8 +26,8 @@ class Names:
         parts: dict[int, dict[int, bytes]] = {}
         for slot in map(truth.get, truth.find(Truth.TEXT)):
             parts.setdefault(slot[6] & 0xffffffff, {})[slot[1]] = struct.pack("<3Q", *slot[7:])
-        texts = {id: b"".join(of[part] for part in sorted(of)).split(b"\0")[0].decode()
-                 for id, of in parts.items()}
+        texts = {id: b"".join(data[part] for part in sorted(data)).split(b"\0")[0].decode()
+                 for id, data in parts.items()}
         loads = {slot[9] & 0xffffffff: slot for slot in map(truth.get, truth.find(Truth.CODE_LOAD))}
         self.places = [(slot[4], slot[2], slot[6], slot[7], texts[slot[8] >> 32])
                        for slot in loads.values()]

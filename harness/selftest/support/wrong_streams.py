@@ -43,10 +43,10 @@ class Stream:
         """Changes the names of emitted functions; an empty name removes it. @first: index of the
         first frame to change; 1 changes only callers."""
         def rename_frame(frame: str) -> str:
-            address, has, name = frame.rpartition("=")
-            if not has and (frame.startswith("0x") or frame == NATIVE):
+            address, separator, name = frame.rpartition("=")
+            if not separator and (frame.startswith("0x") or frame == NATIVE):
                 return frame
-            return (address + has + change(name)).rstrip("=") or "?"
+            return (address + separator + change(name)).rstrip("=") or "?"
 
         self.change_frames(lambda frames: frames[:first] +
                            [rename_frame(frame) for frame in frames[first:]])
@@ -60,8 +60,8 @@ class Stream:
     def change_addresses(self, change: Callable[[int], int], first: int = 0,
                          last: int = 9999) -> None:
         def move_frame(frame: str) -> str:
-            address, has, name = frame.partition("=")
-            return "%#x" % change(int(address, 16)) + has + name
+            address, separator, name = frame.partition("=")
+            return "%#x" % change(int(address, 16)) + separator + name
 
         self.change_frames(lambda frames: [move_frame(frame) if first <= at < last else frame
                                     for at, frame in enumerate(frames)])

@@ -40,9 +40,9 @@ def remove_records(*kinds: str) -> Callable[[str], str]:
 
 def credit_parents(stream: str) -> str:
     """Reports samples of a child as samples of its parent."""
-    of = dict(re.findall(r"(?m)^fork \d+ (\d+) \d+ (\d+ \d+)$", stream))
+    parents = dict(re.findall(r"(?m)^fork \d+ (\d+) \d+ (\d+ \d+)$", stream))
     return change_samples(stream, lambda words, _: [
-        *words[:2], of.get(words[2], " ".join(words[2:4])), *words[4:]])
+        *words[:2], parents.get(words[2], " ".join(words[2:4])), *words[4:]])
 
 
 def drop_first_half(stream: str) -> str:

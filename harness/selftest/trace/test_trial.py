@@ -100,9 +100,9 @@ class Trial(Folder):
         """@absent: cells without evidence."""
         cells = self.try_workload(publish, "--once")
         self.assertEqual({name for name, (bad, _) in cells.items() if bad}, expected, cells)
-        for name, (_, of) in cells.items():
+        for name, (_, total) in cells.items():
             if name not in ("fork.names", "exec.map", "exec.dump", *absent):
-                self.assertGreater(of, 0, name)
+                self.assertGreater(total, 0, name)
         return cells
 
 
@@ -115,13 +115,13 @@ class Planted(Trial):
         cells = self.try_workload("both:behind", "--once", bursts="20",
                                   shapes=("--shapes", "fp,realign", "--depth", "2"))
         self.assertEqual([name for name, (bad, _) in cells.items() if bad], ["map.late"], cells)
-        bad, of = cells["map.late"]
-        self.assertLess(bad, of, "only the last function is late")
+        bad, total = cells["map.late"]
+        self.assertLess(bad, total, "only the last function is late")
 
     def test_map_at_the_end(self) -> None:
-        bad, of = self.check_red({"map.late"}, "both:late", "attach.map", "map.wrong",
+        bad, total = self.check_red({"map.late"}, "both:late", "attach.map", "map.wrong",
                                  "map.stale", "map.gone")["map.late"]
-        self.assertEqual(bad, of)
+        self.assertEqual(bad, total)
 
     def test_missing_lines(self) -> None:
         self.check_red({"map.missing"}, "both:partial", "map.late")
@@ -130,14 +130,14 @@ class Planted(Trial):
         self.check_red({"map.wrong"}, "both:tier")
 
     def test_code_published_before_relocation(self) -> None:
-        bad, of = self.check_red({"dump.bytes"}, "both:unrelocated")["dump.bytes"]
-        self.assertEqual(bad, of, "each function has a frame")
+        bad, total = self.check_red({"dump.bytes"}, "both:unrelocated")["dump.bytes"]
+        self.assertEqual(bad, total, "each function has a frame")
 
     def test_late_rows(self) -> None:
         """Rows that begin late are wrong right after each change of the frame."""
         cells = self.check_red({"unwind.entry", "unwind.body", "unwind.exit"}, "both:late-rows")
-        bad, of = cells["unwind.entry"]
-        self.assertEqual(bad, of)
+        bad, total = cells["unwind.entry"]
+        self.assertEqual(bad, total)
 
     def test_wrong_slot(self) -> None:
         self.check_red({"unwind.entry", "unwind.body", "unwind.call", "unwind.exit"},
@@ -147,8 +147,8 @@ class Planted(Trial):
         self.check_red({"dump.order"}, "both:time-backwards")
 
     def test_dump_that_a_late_profiler_does_not_find(self) -> None:
-        bad, of = self.check_red({"attach.dump"}, "both:marker-unmapped")["attach.dump"]
-        self.assertEqual(bad, of)
+        bad, total = self.check_red({"attach.dump"}, "both:marker-unmapped")["attach.dump"]
+        self.assertEqual(bad, total)
 
     def test_dump_without_end(self) -> None:
         self.check_red({"dump.missing"}, "both:silent-stop", "dump.late")

@@ -119,11 +119,11 @@ class Launched(Recorded):
         """Right records without an act at their time."""
         last = self.find_anonymous()[-1]
         self.expect_pass()
-        again = copy.deepcopy(last)
-        again.time += 1_000_000
-        self.perf.insert(again)
+        copied = copy.deepcopy(last)
+        copied.time += 1_000_000
+        self.perf.insert(copied)
         self.expect_fail(self.match_count(1, "records.acts", "no-act"))
-        self.perf.records.remove(again)
+        self.perf.records.remove(copied)
         # Two records for the one mapping of an act.
         rest = copy.deepcopy(last)
         last.size, rest.start, rest.size = PAGE, last.start + PAGE, last.size - PAGE
@@ -178,19 +178,19 @@ class Launched(Recorded):
 
     def test_two_generations_of_one_file(self) -> None:
         record = next(one for one in self.perf.maps() if one.name.endswith("/jitproof"))
-        again = rd.Map(record.kind, record.misc, bytes(record.body), record.attr)
-        again.time += 50_000_000
-        self.perf.insert(again)
+        repeated = rd.Map(record.kind, record.misc, bytes(record.body), record.attr)
+        repeated.time += 50_000_000
+        self.perf.insert(repeated)
         self.expect_pass()
-        was, = struct.unpack_from("<Q", again.body, 48)
+        was, = struct.unpack_from("<Q", repeated.body, 48)
         for other in (0, was + 1):
-            struct.pack_into("<Q", again.body, 48, other)
+            struct.pack_into("<Q", repeated.body, 48, other)
             self.expect_fail(self.match_count(1, "mappings.generation", "other-generation"))
         # After the process exit another file may have the inode number.
         pid, = {self.truth.get(index)[2] for index in self.truth.find(rd.Truth.PROCESS_EXIT)}
         for index in self.truth.find(rd.Truth.PROCESS_EXIT):
-            self.truth.change(index, {4: again.time - 1, 5: again.time - 1})
-        self.assertEqual(pid, again.pid)
+            self.truth.change(index, {4: repeated.time - 1, 5: repeated.time - 1})
+        self.assertEqual(pid, repeated.pid)
         self.assertNotIn("mappings.generation: ", self.judge()[1])
 
 

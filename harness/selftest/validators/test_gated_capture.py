@@ -159,13 +159,13 @@ class Live(Folder):
         self.assertIn("\nok 1 live/one\n", text)
         folder = os.path.join(self.out, "live/one")
         listed = files.read(os.path.join(folder, "intervals"))
-        off = int(re.findall(r"(?m)^interval .* (\d+)$", listed)[0])
+        disabled = int(re.findall(r"(?m)^interval .* (\d+)$", listed)[0])
         self.write(re.sub(r"(?m)^(process .*) \S+$", r"\1 other", listed), "run", "live", "one",
                    "intervals")
         self.assertRegex(judge(folder)[1], "gated.listed: 2 with cause other-text")
         self.write(listed, "run", "live", "one", "intervals")
         perf = rd.PerfData.load(os.path.join(folder, "perf.data"))
-        made = [one for one in perf.records if one.kind == rd.COMM and one.time == off]
+        made = [one for one in perf.records if one.kind == rd.COMM and one.time == disabled]
         self.assertEqual(len(made), 1)
         made[0].misc ^= rd.COMM_EXEC
         perf.save(os.path.join(folder, "perf.data"))

@@ -86,10 +86,10 @@ class Records(Recorded):
             self.expect_pass()
             self.at -= 1
             tables = self.dump.records.pop(self.at)
-            for at, by in ((24, 8), (32, 8), (len(tables) - 20, 1), (len(tables) - 16, 4),
+            for at, distance in ((24, 8), (32, 8), (len(tables) - 20, 1), (len(tables) - 16, 4),
                            (len(tables) - 8, 8)):
                 wrong = bytearray(tables)
-                struct.pack_into("<i", wrong, at, struct.unpack_from("<i", wrong, at)[0] + by)
+                struct.pack_into("<i", wrong, at, struct.unpack_from("<i", wrong, at)[0] + distance)
                 self.dump.records.insert(self.at, wrong)
                 self.expect_cause("other-tables")
                 del self.dump.records[self.at]
@@ -104,11 +104,11 @@ class Records(Recorded):
         """Moves the last function after the last activation."""
         load = next(slot for slot in map(self.truth.get, self.truth.find(rd.Truth.CODE_LOAD))
                     if slot[6] == self.addr)
-        over = max(slot[5] for slot in map(self.truth.get, self.truth.find(rd.Truth.LEAVE))) + 1
+        later = max(slot[5] for slot in map(self.truth.get, self.truth.find(rd.Truth.LEAVE))) + 1
         identity = load[9] & 0xffffffff
-        self.truth.append(rd.Truth.CODE_MOVE, 0, self.pid, load[3], over, over + 10, identity,
+        self.truth.append(rd.Truth.CODE_MOVE, 0, self.pid, load[3], later, later + 10, identity,
                           self.addr + FAR, 0, 0)
-        made = self.make_dump().move(over + 5, from_, self.addr + FAR, self.size, identity)
+        made = self.make_dump().move(later + 5, from_, self.addr + FAR, self.size, identity)
         record = bytearray(made.raw[rd.Jitdump.HEADER:])
         struct.pack_into("<I", record, 20, load[3])
         self.dump.records.insert(self.at + 1, record)

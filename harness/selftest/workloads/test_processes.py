@@ -68,7 +68,7 @@ class Processes(Folder):
         return [self.truth.get(index)[2] for index in self.truth.find(rd.Truth.PROCESS_EXIT)]
 
     def expect_one_end_each(self) -> None:
-        lives = [pid for how in (FORK, VFORK, SHARE, LAUNCH) for pid, _ in self.list_starts(how)]
+        lives = [pid for way in (FORK, VFORK, SHARE, LAUNCH) for pid, _ in self.list_starts(way)]
         born = set(lives)
         # posix_spawn() forks inside of the C library: the exec is its first record.
         lives += [pid for pid, _ in self.list_starts(EXEC) if pid not in born]
@@ -143,7 +143,7 @@ class Processes(Folder):
         def list_acts(kind: int) -> list[tuple[int, ...]]:
             return [truth.get(index)[6:9] for index in truth.find(kind)]
 
-        pages = [(addr, size) for addr, size, how in list_acts(rd.Truth.MAP) if how & 0xff == 3]
+        pages = [(addr, size) for addr, size, flags in list_acts(rd.Truth.MAP) if flags & 0xff == 3]
         self.assertGreater(len(pages), 1)
         begin, end = pages[0][0], sum(pages[-1])
         self.assertEqual(list_acts(rd.Truth.PROTECT)[-1], (begin, end - begin, 3))
