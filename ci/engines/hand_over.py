@@ -51,7 +51,7 @@ def write_tmt(results: list[dict[str, Any]], folder: str) -> None:
     entries = []
     for result in results:
         entry = {"name": "/" + result["case"], "result": TMT[result["outcome"]],
-               "duration": format_duration(result["seconds"])}
+                 "duration": format_duration(result["seconds"])}
         log = os.path.join(folder, result["case"], "ktap.txt")
         if os.path.exists(log):
             entry["log"] = [os.path.relpath(log, data)]

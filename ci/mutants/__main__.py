@@ -74,7 +74,7 @@ def run_parallel(jobs: int, job: Callable[[Any], Any], items: Sequence[Any]) -> 
 
 
 def try_mutants(options: argparse.Namespace, waiting: list[Mutant], progress: table.Progress,
-            begin: float) -> list[Mutant]:
+                begin: float) -> list[Mutant]:
     """Tries mutants. Returns those that their former killer no longer notices, if no other oracle
     noticed them in time."""
     bench = Bench(TREE, os.path.abspath(options.build), options.run)

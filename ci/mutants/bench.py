@@ -184,7 +184,7 @@ class Bench:
             os.symlink(os.path.join(self.tree, "harness/profiler"), path)
 
     def find_oracles(self, mutant: Mutant, first: str, slow: bool | None,
-                  most: float) -> Iterator[oracles.Oracle]:
+                     most: float) -> Iterator[oracles.Oracle]:
         """Yields oracles that run the mutant's line, fastest first; without traces, all oracles
         that might notice it. @first: the oracle that noticed it the last time. @slow: whether to
         yield only slow or only fast oracles; None: both. @most: limits the slow oracles to the
@@ -218,7 +218,7 @@ class Bench:
             yield script
 
     def try_mutant(self, mutant: Mutant, scratch: str, first: str, seconds: float,
-                slow: bool | None = None, most: float = 0) -> dict[str, Any]:
+                   slow: bool | None = None, most: float = 0) -> dict[str, Any]:
         """Tries a mutant. @first, @slow, @most: see find_oracles(). @seconds: time after which it
         stays undecided (0: no limit). It also stays undecided if only fast oracles were used."""
         begin = time.monotonic()

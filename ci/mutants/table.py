@@ -55,7 +55,7 @@ class Progress:
 
 
 def print_summary(chosen: Sequence[Mutant], progress: Progress,
-            known: Mapping[survivors.Key, str]) -> int:
+                  known: Mapping[survivors.Key, str]) -> int:
     """Prints a summary. Returns the number of survivors."""
     states = collections.Counter(progress.state(one, known) for one in chosen)
     left = [one for one in chosen if progress.state(one, known) == "survived"]
@@ -93,7 +93,7 @@ def render_tried(chosen: Sequence[Mutant], progress: Progress,
 
 
 def render_rows(chosen: Sequence[Mutant], progress: Progress, known: Mapping[survivors.Key, str],
-         operators: bool) -> str:
+                operators: bool) -> str:
     counts: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     for one in chosen:
         state = progress.state(one, known)
@@ -106,10 +106,10 @@ def render_rows(chosen: Sequence[Mutant], progress: Progress, known: Mapping[sur
 
 
 def render_page(chosen: Sequence[Mutant], progress: Progress, known: Mapping[survivors.Key, str],
-          commit: str, most: float) -> str:
+                commit: str, most: float) -> str:
     """Returns results/MUTANTS.md. @most: see --most."""
     killers = collections.Counter(get_kind(progress.of[one.key()]["by"]) for one in chosen
-                             if progress.state(one, known) == "killed")
+                                  if progress.state(one, known) == "killed")
     left = ["* `%s` %s(): `%s` became `%s`\n" % one.key() for one in chosen
             if progress.state(one, known) == "survived"]
     late = sum(progress.state(one, known) in ("undecided", "not tried") for one in chosen)

@@ -49,7 +49,7 @@ def parse_findings(text: str) -> list[Finding]:
     return [Finding(section.split("\n")[0], set(
         word.strip("'()") for quoted in re.findall(r"`([^`]+)`", section)
         for word in quoted.split()))
-        for section in re.split(r"(?m)^### ", text)[1:]]
+            for section in re.split(r"(?m)^### ", text)[1:]]
 
 
 def find_findings(findings: list[Finding], case: str, why: str) -> list[str]:

@@ -153,8 +153,8 @@ def record_rounds(name: str, program: Connection, home: str) -> float:
     """Records some rounds of the program. Returns the largest possible number of independent
     samples: samples while another process has the CPU repeat the same stack."""
     adapter = Connection([sys.executable, "-B", "-I", "-S", os.path.join(ADAPTERS, name + ".py"),
-                    "attach", "--dir", home, "--freq", str(FREQ), "--pid",
-                    str(program.process.pid)])
+                          "attach", "--dir", home, "--freq", str(FREQ), "--pid",
+                          str(program.process.pid)])
     try:
         adapter.wait_for("sampling")
         before = read_cpu_ns(program.process.pid)
@@ -192,7 +192,7 @@ def check_profiler(name: str, scratch: str) -> str:
         evidence = record_rounds(name, program, home)
         program.send("end")
         truth = compute_shares({path: clocks[clock] for path, clocks in
-                        json.loads(program.read_last_line()).items()})
+                                json.loads(program.read_last_line()).items()})
     finally:
         program.close()
     found: dict[str, int] = {}

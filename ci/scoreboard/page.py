@@ -226,7 +226,7 @@ def render_tables(boards: list[Board]) -> Iterator[str]:
                                                                     boards))
     yield "| CPU time of the profiler | %s |" % " | ".join(map(Board.format_cpu_share, boards))
     other_scenes = sorted({scene for board in boards for scene in board.cells} -
-                    {scene for _, scene in ASKED})
+                          {scene for _, scene in ASKED})
     yield from ("", "## The other workloads", "")
     yield from render_rows(boards, [(scene, scene) for scene in other_scenes], "workload")
     yield ""
@@ -275,7 +275,7 @@ def describe_rounds(boards: list[Board]) -> str:
     counts = sorted({len(cell.rows) for board in boards for cell in board.cells.values()})
     words = {1: "once", 2: "twice"}
     return " to ".join(dict.fromkeys(words.get(count, "%d times" % count)
-                                      for count in (counts[0], counts[-1])))
+                                     for count in (counts[0], counts[-1])))
 
 
 def render(boards: list[Board], missing: dict[str, str], day: str, kernel: str,

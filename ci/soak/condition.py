@@ -150,7 +150,7 @@ def judge_again(program: str, cases: str, known: Condition) -> tuple[int, list[s
         if not os.path.exists(path) or not os.path.getsize(path):
             print("soak: %s judge: status %d: %s" % (
                 os.path.basename(program), done.returncode, done.stderr.strip()[-200:]),
-                file=sys.stderr)
+                  file=sys.stderr)
             return 0, []
         results = [value for _, value in jsonl.read(path)]
     return len(results), ["%s %s" % (one["outcome"], one["case"]) for one in results

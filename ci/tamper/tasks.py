@@ -83,8 +83,8 @@ def match_tasks(kind_of: int, processes: bool) -> Callable[[Case, Any], bool]:
 
 TASKS = {"%s.%s" % (record_name, whom): Target(
     match_tasks(number, whom == "process"), "%s record of a %s" % (record_name.upper(), whom))
-    for record_name, number in (("fork", rd.FORK), ("exit", rd.EXIT))
-    for whom in ("process", "thread")}
+         for record_name, number in (("fork", rd.FORK), ("exit", rd.EXIT))
+         for whom in ("process", "thread")}
 
 
 def shift_time(by: int) -> Change:

@@ -165,7 +165,7 @@ class Trees(Folder):
             suffix = ".c" if number else ".h"
             self.write_file(f"harness/base/f{number}.h", SPDX)
             self.write_file(f"harness/base/f{number}{suffix}",
-                       SPDX + f'#include "harness/base/f{(number + 1) % length}.h"\n')
+                            SPDX + f'#include "harness/base/f{(number + 1) % length}.h"\n')
         found = self.list_findings()
         self.assertEqual(len(found), 1, found)
         self.assertIn("cycle of files: harness/base/f0 -> harness/base/f1; ", found[0])

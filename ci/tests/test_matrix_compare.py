@@ -9,7 +9,7 @@ from ci.tests.made_runs import DEFINITION, FACTS, Made, make_case, run_matrix
 
 class Compare(Made):
     def store_two(self, one: dict[str, Any] | None = None,
-             other: dict[str, Any] | None = None) -> tuple[str, str]:
+                  other: dict[str, Any] | None = None) -> tuple[str, str]:
         """Stores two runs in two folders and returns the paths."""
         self.store(self.run_dir("one", **(one or {})))
         after = self.place("after")
@@ -22,7 +22,7 @@ class Compare(Made):
 
     def test_equal_runs(self) -> None:
         self.compare_change(0, "^1 pairs compared, 0 differences, 0 changed figures, "
-                               "0 regressions\n$")
+                            "0 regressions\n$")
 
     def test_altered_fact(self) -> None:
         self.compare_change(1, r"REGRESSION: changed facts \(1\):\n  6.1: merge.anon: 2 -> 4\n",

@@ -63,7 +63,7 @@ class Shelf(Folder):
         shutil.copy("/bin/echo", root + "/profile")
         self.write('#!/bin/sh\nexec %s/lib/%s --library-path %s/lib %s/profile "$@"\n' % (
             root, os.path.basename(LOADER), root, root), "shelf", "bin", "profile-libbpf",
-            runs=True)
+                   runs=True)
 
     def build(self, group: suites.Group) -> bytes:
         return job.build(JITPROOF, sys.executable, group, 7, False, self.shelf)
@@ -109,7 +109,7 @@ class Archive(Shelf):
                                      seed=1, no_facts=False)
         missing = dict[str, str]()
         made = cmd_run.build_initrds(options, [GROUP, suites.Group("one", 1, ("a/b",))], {},
-                                      missing)
+                                     missing)
         self.assertEqual((list(made), list(missing)), (["one"], ["libbpf_profile"]))
 
 

@@ -56,7 +56,7 @@ class Store(Made):
                             says="a/two was not run with all seeds")
         self.expect_refusal(first,
                             self.run_dir("fact", facts=[{**FACTS[0], "value": 4}, *FACTS[1:]],
-                                                seed=2), says="merge.anon differs between seeds")
+                                         seed=2), says="merge.anon differs between seeds")
 
     def test_lost_and_partial_runs(self) -> None:
         self.expect_refusal(self.run_dir("lost", outcome="LOST", reason="panic"),
@@ -213,9 +213,9 @@ class Report(Made):
         """The page begins with what differs: outcomes, and facts with their commits."""
         text = self.make().partition("\n## What differs\n")[2].partition("\n## ")[0]
         self.assertRegex(text, r"(?m)^\* \d+ of \d+ cases have the same outcome with every kernel "
-                               r"of 5\.10 to 6\.12\.$")
+                         r"of 5\.10 to 6\.12\.$")
         self.assertRegex(text, r"(?m)^\| 6\.1 → 6\.12 \| \d+ \| `merge\.anon`.* \| "
-                               r"\[0123456789ab\]")
+                         r"\[0123456789ab\]")
         kernels = [stored.load(self.place(self.store_dir, label + ".jsonl"))
                    for label in ("5.10", "6.1", "6.12")]
         changed = {name for names in summary.find_changed_cases(kernels).values() for name in names}

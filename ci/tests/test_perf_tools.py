@@ -30,7 +30,7 @@ class Packages(unittest.TestCase):
     def test_addresses_are_removed(self) -> None:
         self.assertEqual(debian_packages.remove_addresses(
             "E: Failed to fetch http://user:word@host:1/x.deb  404"),
-            "E: Failed to fetch (the mirror)  404")
+                         "E: Failed to fetch (the mirror)  404")
 
 
 class Tools(Folder):

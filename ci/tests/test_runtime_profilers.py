@@ -39,4 +39,4 @@ class Judging(unittest.TestCase):
     def test_stacks(self) -> None:
         self.assertEqual(list(profilers.parse_stacks(
             "period 1\nsample 3 7 - Shares.hot Shares.main run\nsample 2 7 - a%20b\n")),
-            [("main;hot", 3), ("", 2)])
+                         [("main;hot", 3), ("", 2)])

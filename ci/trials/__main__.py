@@ -81,9 +81,9 @@ def print_result(tried: Tried) -> None:
            for cell in tried.red_cells]
     print("%s: %s%s" % (tried.name, ", ".join(red) or (
         "no red cell" if tried.rounds[0]["published"]["of"] else "no emitted code ran in a burst"),
-        "; differs between rounds: " + ", ".join(tried.unsteady_cells)
-        if tried.unsteady_cells else ""),
-        flush=True)
+                        "; differs between rounds: " + ", ".join(tried.unsteady_cells)
+                        if tried.unsteady_cells else ""),
+          flush=True)
 
 
 def try_all(jitproof: str, names: Sequence[str], may_install: bool

@@ -381,7 +381,7 @@ def inject(options: argparse.Namespace) -> None:
         report("failed perf inject wrote nothing: %s" % one_line(output))
     elif not is_whole(os.path.join(options.dir, "injected.data")):
         report("failed perf inject ended with 0 and wrote a file whose records do not follow each "
-            "other")
+               "other")
     else:
         report("done")
 

@@ -132,7 +132,7 @@ class Sysprof(Program):
 
 
 def write_frame(stream: Stream, threads: dict[int, int], kind: int, when: int, pid: int,
-         payload: bytes) -> None:
+                payload: bytes) -> None:
     """Writes one frame of sysprof's file. @threads: the pid of each tid. FORK also reports threads.
     PROCESS does not show whether an exec set the name; before sampling begins, it contains a
     command line instead."""

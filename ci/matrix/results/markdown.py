@@ -181,7 +181,7 @@ def make_fact_table(kernels: list[stored.Stored], known: list[dict[str, str]]) -
         runs = group_by_value(kernels, name)
         if len(runs) > 1:
             meaning = next(made.facts[name].get("about", "") for made in kernels
-                         if name in made.facts)
+                           if name in made.facts)
             yield format_row(format_code(name), escape(meaning),
                              "<br>".join("%s: %s" % (link_facts(members, name), format_code(value))
                                          for value, members in runs),
@@ -235,8 +235,8 @@ def make_built_table(several: list[stored.Stored]) -> Iterator[str]:
         if header.get("qemu"):
             runs_on = "QEMU %s, %s" % (header["qemu"], runs_on)
         yield format_row(format_header_link(made), escape(header["version"]), escape(package),
-                  format_cpu_counts([made], made.cases), escape(runs_on), escape(header["suite"]),
-                         " ".join(map(str, header["seeds"])),
+                         format_cpu_counts([made], made.cases), escape(runs_on),
+                         escape(header["suite"]), " ".join(map(str, header["seeds"])),
                          "%d, %d" % (header["cases"], header["facts"]),
                          escape(" ".join([header["outcome"], header.get("reason", "")])),
                          format_code(header["command"]))

@@ -112,7 +112,7 @@ def find(config: dict[str, Any], cache: str) -> Qemu:
     found = find_unpacked(folder, config["program"]) or unpack(config, folder)
     if not is_new_enough(found.version, config["oldest"]):
         raise Missing("%s is %s; expected %s or newer" % (config["program"], found.version,
-                                                         config["oldest"]))
+                                                          config["oldest"]))
     return found
 
 

@@ -32,7 +32,7 @@ def load_symbols(path: str) -> Symbols:
             stored = json.load(file)
         return {(library["code_id"], address): stored["string_table"][
             library["symbol_table"][symbol]["symbol"]] for library in stored.get("data", ())
-            for address, symbol in library["known_addresses"]}
+                for address, symbol in library["known_addresses"]}
     except (OSError, ValueError, KeyError, IndexError) as error:
         raise Failed("%s: %r" % (path, error)) from error
 

@@ -22,7 +22,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def write_stacks(stream: Stream, pid: int, path: str,
-         stacks: Callable[[str], Iterator[tuple[int, Sequence[str]]]]) -> None:
+                 stacks: Callable[[str], Iterator[tuple[int, Sequence[str]]]]) -> None:
     """Writes the profile @path to @stream as samples of @pid. @stacks parses its text and yields
     (count, names innermost first). Raises Failed if the profile does not exist."""
     if not os.path.exists(path):

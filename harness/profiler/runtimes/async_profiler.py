@@ -51,7 +51,7 @@ class AsyncProfiler(Adapter):
     def agent(self, options: str) -> None:
         """Loads the agent into the process with @options. Raises Failed if the process refuses."""
         output = output_of(self.jcmd(), str(self.pid), "JVMTI.agent_load", self.library(),
-                         '"%s"' % options)
+                           '"%s"' % options)
         if not LOADED.search(output):
             raise Failed("async-profiler: %s: %s" % (options.split(",")[0], one_line(output)))
 

@@ -25,7 +25,7 @@ class Sanitized(unittest.TestCase):
 
     def pass_sanitized(self, *tests: str) -> None:
         output = self.run_clean(sys.executable, "-m", "unittest",
-                         *("harness.selftest." + test for test in tests))
+                                *("harness.selftest." + test for test in tests))
         self.assertRegex(output, r"\nOK\b")
 
     def test_judging(self) -> None:
@@ -39,6 +39,6 @@ class Sanitized(unittest.TestCase):
 
     def test_fixtures(self) -> None:
         output = self.run_clean(os.path.join(ASAN, "jitproof"), "judge", "--expected",
-                         os.path.join(FIXTURES, "expected"), FIXTURES)
+                                os.path.join(FIXTURES, "expected"), FIXTURES)
         cases = glob.glob(os.path.join(FIXTURES, "*", "case"))
         self.assertIn(f"# Totals: PASS:{len(cases)} FAIL:0 ", output)

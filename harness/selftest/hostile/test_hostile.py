@@ -39,7 +39,7 @@ class RunDirectory(Folder):
             with self.subTest(name):
                 os.rename(self.place("anon", name), self.place("away"))
                 self.assert_not_passed("contains no case" if name == "case" else
-                                f"anon/{re.escape(name)}: No such file")
+                                       f"anon/{re.escape(name)}: No such file")
                 os.rename(self.place("away"), self.place("anon", name))
 
     def test_other_kinds_of_files(self) -> None:

@@ -43,7 +43,7 @@ class Outputs(other_users.OtherUsers):
             with self.subTest(name):
                 self.assertIn("not trusted",
                               self.expect_refusal("run", "-o", self.attacker_path(name),
-                                                                 "exact/anon").replace(
+                                                  "exact/anon").replace(
                            "expected a new or an empty directory", "not trusted"))
         self.assertEqual(os.listdir(self.attacker_path("empty")), [])
 
@@ -528,15 +528,15 @@ class Confined(other_users.OtherUsers):
                 (MAPPED, ["judge", growth]),
                 (MAPPED, ["explain", growth + "/perf.data"]),
                 (MAPPED, ["inject", "--jitdump-dir", growth, "-i", growth + "/perf.data",
-                                  "-o", self.place("out")]),
+                          "-o", self.place("out")]),
                 (r"read.*\.dump", ["lint", growth + "/jit-12329.dump"]),
                 (MAPPED, ["repro", "fixture/anon", *self.list_options(), "--from",
                           self.fixture_path("anon"), "-o", self.place("tar")]),
                 (MAPPED, ["run", "-o", self.place("run"),
-                                  "growth/anon.down.mmap.jitdump.keep"]),
+                          "growth/anon.down.mmap.jitdump.keep"]),
                 (MAPPED, ["run", "-o", self.place("shown"), "--readers=perf-99", "--no-judge",
-                                  "growth/anon.down.mmap.jitdump.keep"]),
+                          "growth/anon.down.mmap.jitdump.keep"]),
                 (MAPPED, ["score", "--profiler=jitproof", "--samples=20", "--seconds=2",
-                                  "anon_exec"])):
+                          "anon_exec"])):
             with self.subTest(arguments):
                 self.check_readers(file, *arguments)

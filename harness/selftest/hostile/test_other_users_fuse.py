@@ -158,7 +158,7 @@ class Served(other_users.OtherUsers):
                                          environment={"TMPDIR": mount + "/dir"})
             self.assertIn("another user serves", output)
             output = self.expect_refusal("adapter", "check", "perf",
-                                environment={"JITPROOF_PROFILERS": mount + "/dir"})
+                                         environment={"JITPROOF_PROFILERS": mount + "/dir"})
             self.assertIn("another user serves", output)
             done = self.run_it("adapter", "check", "perf", timeout=240, environment={
                 "PATH": f"{mount}/dir:{os.environ['PATH']}"})

@@ -313,7 +313,7 @@ class Named(Inputs):
     def test_control_characters_in_names(self) -> None:
         """Control characters in names, words and paths are not printed."""
         path = self.make_capture("/tmp/" + ESCAPE, ESCAPE + "\nok 1 - forged", CONTROLS,
-                          "/tmp/" + CONTROLS, owner=other_users.USER)
+                                 "/tmp/" + CONTROLS, owner=other_users.USER)
         names = self.plant_file("perf-1.map", lambda to: files.write(
             to, f"10 5 {CONTROLS}\n10 x {CONTROLS}"))
         evil = self.plant_file(ESCAPE + ".data", lambda to: shutil.copy(path, to))

@@ -235,7 +235,7 @@ class Changing(Published):
             "growth/perf.data", ["judge", "PATH"], ["judge", "--unwind", "PATH"],
             ["explain", "PATH"],
             ["inject", "--jitdump-dir", self.fixture_path("growth"), "-i", "PATH",
-                                  "-o", self.place("out")])
+             "-o", self.place("out")])
 
     def test_jitdump_cut(self) -> None:
         self.check_truncated(

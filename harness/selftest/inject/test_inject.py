@@ -144,7 +144,7 @@ class Records(Injecting):
         self.run_inject()
         self.assertEqual(self.list_maps(),
                          [f"{BASE:x}-{BASE + 0x80:x}", f"{BASE:x}-{BASE + 0x40:x}",
-                                            f"{BASE + 0x60:x}-{BASE + 0x80:x}"])
+                          f"{BASE + 0x60:x}-{BASE + 0x80:x}"])
         pgoffs = [record.pgoff for record in rd.PerfData.load(self.output).maps()
                   if record.name == "//anon"]
         self.assertEqual(pgoffs, [0, 0, 0x60])

@@ -81,7 +81,7 @@ def add_load_without_vma(dump: mj.Made) -> None:
 
 def add_load(**changed: Any) -> Spoil:
     fields: dict[str, Any] = {"time": NOW + 6, "addr": 0x4000, "code": CODE, "index": 3,
-                            "name": "three", **changed}
+                              "name": "three", **changed}
     return lambda dump: dump.load(**fields)
 
 

@@ -106,8 +106,8 @@ class Adapters(Folder):
         for result in self.run_cases(ECHO, "with.*"):
             kind = result["case"].split(".")[1]
             message = {"launch": "--for=launch --with=-z --with=--threads",
-                    "attach": "--for=attach --with=-a",
-                    "inject": "--for=inject --with=-b --with=--of=x"}[kind]
+                       "attach": "--for=attach --with=-a",
+                       "inject": "--for=inject --with=-b --with=--of=x"}[kind]
             self.assertEqual((result["outcome"], result["why"]),
                              ("SKIP", "profiler fake: " + message))
 
@@ -135,7 +135,7 @@ class Adapters(Folder):
     def test_injecting(self) -> None:
         for answer, message in (
                 (("", "raise"), "ended with status 1 when asked to inject; expected 'done'; its "
-                                "last words: .*on purpose"),
+                 "last words: .*on purpose"),
                 (("\n", "exit"), "wrote '' when asked to inject"),
                 (("merged\n", "exit"), "wrote 'merged' when asked to inject"),
                 (("done\n", "raise"), "ended with status 1 after it was done"),
@@ -155,19 +155,19 @@ class Adapters(Folder):
 
 # Faults of broken_adapter.py: the reported fact; for each step, the reported time and expectation.
 FACTS = {"word": "wrote 'wrong'", "empty": "wrote ''", "long": "wrote 1024 bytes without a newline",
-        "nul": r"wrote '[\w ]*' and a NUL byte", "exit0": "ended with status 0",
-        "exit3": "ended with status 3", "killed": r"was killed by signal 9 \(Killed\)",
-        "closes": "closed its standard output and did not exit"}
+         "nul": r"wrote '[\w ]*' and a NUL byte", "exit0": "ended with status 0",
+         "exit3": "ended with status 3", "killed": r"was killed by signal 9 \(Killed\)",
+         "closes": "closed its standard output and did not exit"}
 STEPS = {"sampling": ("before it sampled", "'sampling'"),
-          "recording": ("while it recorded", "'samples N' or 'exited'"),
-          "stop": ("when asked to stop", "'stopped'"),
-          # The runner sends `finish` at once.
-          "stopped": ("(after it had stopped|when asked to finish)",
-                      "('samples N' or 'exited'|'done')"),
-          "finish": ("when asked to finish", "'done'"),
-          "done": ("after it was done", "its end"),
-          "enable": ("when asked to enable its events", "'enabled'"),
-          "disable": ("when asked to disable its events", "'disabled'")}
+         "recording": ("while it recorded", "'samples N' or 'exited'"),
+         "stop": ("when asked to stop", "'stopped'"),
+         # The runner sends `finish` at once.
+         "stopped": ("(after it had stopped|when asked to finish)",
+                     "('samples N' or 'exited'|'done')"),
+         "finish": ("when asked to finish", "'done'"),
+         "done": ("after it was done", "its end"),
+         "enable": ("when asked to enable its events", "'enabled'"),
+         "disable": ("when asked to disable its events", "'disabled'")}
 ALWAYS = list(STEPS)[:6]
 MORE = {"twice.sampling": ("wrote 'sampling'", "recording"),
         "early.sampling": ("wrote 'stopped'", "sampling"),
@@ -205,7 +205,7 @@ class Broken(Folder):
         self.write("".join(
             "case %s check : %s : %s-by broken --freq=999 : samples=1 seconds=60 %s\n"
             "\tbroken.chain =0\n" % (name, *watched, gate) for name in faults),
-            "expected", "broken")
+                   "expected", "broken")
         out = self.place(way + fault)
         self.run_jitproof("run", "-o", out, "--expected", self.place("expected"), "broken/*",
                           fault=fault)

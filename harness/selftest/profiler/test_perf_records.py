@@ -97,7 +97,7 @@ class Records(Folder):
         inner = pack_sample(7) * 3
         parts = [pack_record(perf_records.COMPRESSED, compress(inner[:30])),
                  pack_record(perf_records.COMPRESSED2, struct.pack("<Q", len(compress(inner[30:])))
-                        + compress(inner[30:]) + b"\0\0\0")]
+                             + compress(inner[30:]) + b"\0\0\0")]
         self.write_raw(pack_file(b"".join(parts)), "perf.data")
         self.count_samples(3)
         self.write_raw(pack_file(pack_record(perf_records.COMPRESSED, b"none of zstd's")),

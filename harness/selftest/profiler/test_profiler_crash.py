@@ -90,7 +90,7 @@ class Crash(Folder):
         judged = self.run_jitproof("judge", self.run_dir)
         self.assertEqual(judged.returncode, done.returncode)
         outcomes = [re.findall(r"(?m)^(?:not )?ok .*|^# Totals.*", text)
-                for text in (done.stdout, judged.stdout)]
+                    for text in (done.stdout, judged.stdout)]
         self.assertEqual(outcomes[0], outcomes[1])
         with open(os.path.join(self.run_dir, "results.jsonl"), encoding="utf-8") as file:
             results = {result["case"].removeprefix("crash/"): result

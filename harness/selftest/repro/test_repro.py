@@ -102,9 +102,9 @@ class Archive(Packing):
             # The copies differ in order and times of their entries. Also change permissions.
             os.chmod(self.place(*source), 0o700)
             done = run_binary("repro", case, "-o", self.place(f"{number}.tar"),
-                            "--from", os.path.relpath(self.place(*source), self.place("tmp")),
-                            cwd=self.place("tmp"),
-                            env={"TMPDIR": self.place("tmp"), "HOME": "/", "NUMBER": str(number)})
+                              "--from", os.path.relpath(self.place(*source), self.place("tmp")),
+                              cwd=self.place("tmp"),
+                              env={"TMPDIR": self.place("tmp"), "HOME": "/", "NUMBER": str(number)})
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(self.list_packed(f"{number}.tar"), self.list_packed(), source)
         self.assertEqual(os.listdir(self.place("tmp")), [])
@@ -471,8 +471,8 @@ class Elsewhere(Packing):
         tmp = self.place("tmp")
         os.mkdir(tmp)
         done = run_binary("repro", "bad/wrong.expectation", "--expected", CASES, "-o",
-                        self.place("bad.tar"), "--seed", "1",
-                        env={**os.environ, "MY_TOKEN": SECRET, "TMPDIR": tmp})
+                          self.place("bad.tar"), "--seed", "1",
+                          env={**os.environ, "MY_TOKEN": SECRET, "TMPDIR": tmp})
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(os.listdir(tmp), [])
         if "SKIP" in done.stdout:
@@ -494,7 +494,7 @@ class Elsewhere(Packing):
 
     def test_skipped_case_is_not_packed(self) -> None:
         done = run_binary("repro", "bad/wrong.expectation", "--expected", CASES, "-o",
-                        self.place("x.tar"), before=[*DENY, "EPERM"])
+                          self.place("x.tar"), before=[*DENY, "EPERM"])
         self.assertEqual(done.returncode, 0, done.stderr)
         folder = self.unpack_archive()
         done = process.run([os.path.join(folder, "reproduce")], timeout=240)

@@ -115,7 +115,7 @@ class Golden(unittest.TestCase):
         for result in results:
             self.assertEqual(result["study"], "bad")
             self.assertIn(result["outcome"], ("FAIL", "ERROR", "TIMEOUT", "XFAIL", "XPASS",
-                                               "SKIP"))
+                                              "SKIP"))
             self.assertTrue(result["why"])
             self.assertEqual(result["lost"]["sideband"], 0)
         wrong = next(r for r in results if r["case"] == "bad/wrong.expectation")

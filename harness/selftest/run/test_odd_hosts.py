@@ -35,7 +35,7 @@ class OddHosts(Folder):
                               cases=("frame-pointers/big.touched", "process-tree/replaced.none"))
         for name in ("frame-pointers/big.touched", "process-tree/replaced.none"):
             self.assertRegex(text, r"(?m)^ok \d %s # SKIP executable files in \S+, which is "
-                                   r"mounted noexec: run with TMPDIR or -o elsewhere$" % name)
+                             r"mounted noexec: run with TMPDIR or -o elsewhere$" % name)
 
     def test_memory_deny_write_execute(self) -> None:
         """Code in a memfd runs, because it is written through another mapping."""
@@ -45,7 +45,7 @@ class OddHosts(Folder):
                               cases=(*denied, "preexisting/memfd.attach.exec"))
         for name in denied:
             self.assertRegex(text, r"(?m)^ok \d %s # SKIP (memory that becomes executable: "
-                                   r"PR_SET_MDWE denies it|.*EPERM)" % name)
+                             r"PR_SET_MDWE denies it|.*EPERM)" % name)
         self.assertRegex(text, r"(?m)^ok \d preexisting/memfd.attach.exec$")
 
     def test_time_namespace(self) -> None:
@@ -54,14 +54,14 @@ class OddHosts(Folder):
             self.skipTest("no time namespace")
         text = self.run_there(*command, cases=("growth/anon.map",))
         self.assertRegex(text, r"(?m)^ok 1 growth/anon.map # SKIP one clock for truth and capture: "
-                               r"this time namespace moves CLOCK_MONOTONIC by 1000 s")
+                         r"this time namespace moves CLOCK_MONOTONIC by 1000 s")
 
     def test_fixed_addresses(self) -> None:
         """After an exec of the same program every mapping has the same address as before."""
         text = self.run_there("setarch", platform.machine(), "-R",
                               cases=("process-tree/exec.backfill",))
         self.assertRegex(text, r"(?m)^ok 1 process-tree/exec.backfill # SKIP random addresses, by "
-                               r"which backfill sees an exec \(run without setarch -R")
+                         r"which backfill sees an exec \(run without setarch -R")
 
     def test_unlimited_stack(self) -> None:
         """With an unlimited stack the C library gives threads 2 MiB, less than the largest frames

@@ -88,7 +88,7 @@ class Score(Folder):
         self.assertEqual(rows[0]["right"]["k"], rows[0]["right"]["n"])
         self.assertEqual(rows[1]["right"]["k"], 0)  # nothing was published
         for text, message in (("case a full : b : attach\n" * 2, "scenes:2: second case 'score/a'"),
-                           ("case a some : b : attach\n", "check or full")):
+                              ("case a some : b : attach\n", "check or full")):
             self.write(text, "scenes")
             done = self.run_score("--profiler", "jitproof", "--scenes", scenes)
             self.assertEqual(done.returncode, 99)

@@ -12,7 +12,7 @@ LOAD, MOVE, DEBUG_INFO, CLOSE, UNWINDING_INFO = range(5)
 MACHINE_X86_64 = 62
 # Length 20: version 1, "zR", factors 1 and -8, return address 16, pc-relative 32 bits; CFA rsp+8.
 CIE = struct.pack("<II", 20, 0) + bytes([1]) + b"zR\0" + bytes([1, 0x78, 16, 1, 0x1b, 12, 7, 8,
-                                                              0x90, 1, 0, 0])
+                                                                0x90, 1, 0, 0])
 
 
 class Made:

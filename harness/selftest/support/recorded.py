@@ -40,7 +40,7 @@ def describe_cases(home: str) -> dict[str, str]:
     return {one["case"]: "; ".join(
         [one["outcome"] + " " + re.sub(r"^\S+/", "", one.get("fault") or ""),
          *("%(metric)s %(cause)s %(count)d" % fault for fault in one["exceptions"])])
-        for one in map(json.loads, files.read(out).splitlines())}
+            for one in map(json.loads, files.read(out).splitlines())}
 
 
 # Metrics that count evidence, right or wrong; their exceptions count only what is wrong.

@@ -64,7 +64,7 @@ class Stream:
             return "%#x" % change(int(address, 16)) + separator + name
 
         self.change_frames(lambda frames: [move_frame(frame) if first <= at < last else frame
-                                    for at, frame in enumerate(frames)])
+                                           for at, frame in enumerate(frames)])
 
     def change_times(self, change: Callable[[int], int]) -> None:
         self.change_samples(lambda line, _: [[line[0], str(change(int(line[1]))), *line[2:]]])
@@ -160,7 +160,7 @@ def name_native_frames(stream: Stream) -> None:
     """Names unnamed frames after an emitted function."""
     known = stream.list_known_names()
     stream.change_frames(lambda frames: [frame if "=" in frame else frame + "=" + known[0]
-                                  for frame in frames])
+                                         for frame in frames])
 
 
 def invent_thread(stream: Stream) -> None:
@@ -239,12 +239,12 @@ ROWS: dict[str, tuple[Alteration, dict[str, set[str] | None]]] = {
                          {"keep_all keep_names": {"seen"}}),
     "drop_weight": (alter_samples(lambda line, _: [
         [line[0], str(int(line[1]) // 10 or 1), *line[2:]]] if int(line[1]) >= 10 else []),
-        {"sum_samples": {"seen"}}),
+                    {"sum_samples": {"seen"}}),
     "drop_all": (alter_samples(lambda line, _: []), {"keep_all keep_names sum_names": {"seen"}}),
     # Moves each time by 7 ns.
     "repeat_later": (alter_samples(lambda line, _: [
         line, [line[0], str(int(line[1]) + 7), *line[2:]]]),
-        {"keep_all keep_names": {"invented"}}),
+                     {"keep_all keep_names": {"invented"}}),
     "copy_previous": (copy_previous, {"keep_all keep_names": {"invented"}}),
     "copy_previous_and_add": (copy_previous_and_add, {"keep_all keep_names": {"invented"}}),
     "add_native_flood": (add_native_flood, {
@@ -278,7 +278,7 @@ ROWS: dict[str, tuple[Alteration, dict[str, set[str] | None]]] = {
                   {"keep_all keep_names sum_samples sum_names": {"whole"}}),
     "add_kernel_frames": (alter_samples(lambda line, number: [line if number % 3 else line[:4] + [
         NATIVE if NATIVE in line else "0xffffffff81000010"] + line[4:]]),
-        {"keep_all keep_names sum_samples sum_names": {"invented"}}),
+                          {"keep_all keep_names sum_samples sum_names": {"invented"}}),
     "mangle_names": (alter_names(lambda name: "_Z%d%s" % (len(name), name)), {
         "keep_names sum_names": {"right"}, "sum_samples": {"right", "wrong"}}),
     # Most folded stacks call unnamed frames so.
@@ -310,7 +310,7 @@ ROWS: dict[str, tuple[Alteration, dict[str, set[str] | None]]] = {
     "invent_thread": (invent_thread, {"keep_all": {"tasks"}}),
     "invent_exec": (lambda stream: stream.things.append(
         ["exec", stream.find_middle_time(), stream.list_samples()[0][2], "other"]),
-        {"keep_all": {"tasks", "mapped", "whole"}}),
+                    {"keep_all": {"tasks", "mapped", "whole"}}),
     "drop_execute": (drop_execute, {"keep_all": {"mapped", "whole"}}),
     "extend_maps": (extend_maps, {"keep_all": {"mapped"}}),
     "invent_map": (invent_map, {"keep_all": {"mapped"}, "declare_no_protections": set()}),

@@ -120,7 +120,7 @@ class Planted(Trial):
 
     def test_map_at_the_end(self) -> None:
         bad, total = self.check_red({"map.late"}, "both:late", "attach.map", "map.wrong",
-                                 "map.stale", "map.gone")["map.late"]
+                                    "map.stale", "map.gone")["map.late"]
         self.assertEqual(bad, total)
 
     def test_missing_lines(self) -> None:

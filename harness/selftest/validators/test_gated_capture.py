@@ -135,8 +135,8 @@ class Live(Folder):
         self.assertIn(f"# {lost} sideband records (mappings, processes, names) were lost\n", text)
         # LOST records may state less than the kernel counted.
         recorded = sum(struct.unpack_from("<QQ", record.body)[1] for record in
-                   rd.PerfData.load(os.path.join(self.out, "live/one/perf.data")).records
-                   if record.kind == rd.LOST)
+                       rd.PerfData.load(os.path.join(self.out, "live/one/perf.data")).records
+                       if record.kind == rd.LOST)
         if facts["format_lost"] == "yes":
             self.assertLessEqual(recorded, lost)
 

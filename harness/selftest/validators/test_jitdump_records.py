@@ -72,7 +72,7 @@ class Records(Recorded):
     def test_lines_of_no_load(self) -> None:
         self.dump.records.append(bytearray(self.make_dump().debug(
             rd.Jitdump.time(self.dump.records[-1]), self.addr, self.make_lines())
-            .raw[rd.Jitdump.HEADER:]))
+                                           .raw[rd.Jitdump.HEADER:]))
         self.dump.records.remove(next(one for one in self.dump.records
                                       if self.dump.kind(one) == mj.CLOSE))
         self.expect_cause("no-load")
@@ -87,7 +87,7 @@ class Records(Recorded):
             self.at -= 1
             tables = self.dump.records.pop(self.at)
             for at, distance in ((24, 8), (32, 8), (len(tables) - 20, 1), (len(tables) - 16, 4),
-                           (len(tables) - 8, 8)):
+                                 (len(tables) - 8, 8)):
                 wrong = bytearray(tables)
                 struct.pack_into("<i", wrong, at, struct.unpack_from("<i", wrong, at)[0] + distance)
                 self.dump.records.insert(self.at, wrong)

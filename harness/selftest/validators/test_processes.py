@@ -37,14 +37,14 @@ class WithFiles(Recorded):
         return fresh
 
     def add_file(self, time: int, addr: int | None = None, ino: int | None = None,
-             name: str | None = None, pid: int | None = None) -> None:
+                 name: str | None = None, pid: int | None = None) -> None:
         """Adds a FILE record of the program's file, with the given differences."""
         record = self.program
         major, minor = struct.unpack_from("<II", record.body, 32)
         self.add_slot(rd.Truth.FILE, time, record.start if addr is None else addr, PAGE,
-                 record.ino if ino is None else ino,
-                 (major << 20 | minor) << 32 |
-                 self.add_text(f"{IDENTITY} {name or record.name}"), pid=pid)
+                      record.ino if ino is None else ino,
+                      (major << 20 | minor) << 32 |
+                      self.add_text(f"{IDENTITY} {name or record.name}"), pid=pid)
 
 
 class Runner(WithFiles):

@@ -61,7 +61,7 @@ class Others(OwnCapture):
     def setUp(self) -> None:
         super().setUp()
         self.put_text("case", self.read_text("case").replace(": attach --synth=exec --stack=256 ",
-                                                   ": attach-by perf --stack=256 "))
+                                                             ": attach-by perf --stack=256 "))
         self.put_text("env.json", "{}")
         self.assertIn("attach-by perf", self.read_text("case"))
 

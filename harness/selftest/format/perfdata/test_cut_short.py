@@ -187,7 +187,7 @@ class Recording(Folder):
     def test_no_samples(self) -> None:
         words = self.run_record("-F", "1", "--", "true")
         self.assertRegex(words, r"no samples: the target used \d\.\d+ ms of CPU time, less "
-                                r"than the 1000\.000 ms from one sample to the next")
+                         r"than the 1000\.000 ms from one sample to the next")
         self.assertNotIn("no samples", self.run_record(
             "--", sys.executable, "-c", "sum(range(10**7))"))
 
