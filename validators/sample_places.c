@@ -57,12 +57,6 @@ static bool is_executable(const struct sample_places *state, uint64_t ip)
 	return next && ip < state->places[next - 1].end;
 }
 
-static int add_kernel_map(struct sample_places *state, const struct jp_event *map)
-{
-	return jp_array_append(&state->kernel, &state->nr_kernel, &state->kernel_capacity,
-			       (struct sample_range){map->map.addr, map->map.addr + map->map.len});
-}
-
 /* Returns whether @ip lies outside of the kernel's mappings, if the capture has any. */
 static bool is_outside_kernel(const struct sample_places *state, uint64_t ip)
 {
@@ -78,7 +72,9 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	uint64_t ip, sp;
 
 	if (event->type == JP_EVENT_MAP && event->kernel_map)
-		return add_kernel_map(state, event);
+		return jp_array_append(
+			&state->kernel, &state->nr_kernel, &state->kernel_capacity,
+			(struct sample_range){event->map.addr, event->map.addr + event->map.len});
 	if (event->type != JP_EVENT_SAMPLE)
 		return 0;
 	state->all++;

@@ -49,11 +49,6 @@ def make_mappings(order: Callable[[int], Sequence[int]]) -> Callable[[int], Iter
                           for nth, at in enumerate(order(count)))
 
 
-def order_upper_half_first(count: int) -> Sequence[int]:
-    """Returns an order in which the upper half comes first, each half ascending."""
-    return [*range(count // 2, count), *range(count // 2)]
-
-
 def shuffle_numbers(count: int) -> Sequence[int]:
     order = list(range(count))
     random.Random(1).shuffle(order)
@@ -99,7 +94,8 @@ KINDS: dict[str, Callable[[int], Iterator[bytes]]] = {
     "mappings, ascending": make_mappings(range),
     "mappings, descending": make_mappings(lambda count: range(count - 1, -1, -1)),
     "mappings, any order": make_mappings(shuffle_numbers),
-    "mappings, ascending below others": make_mappings(order_upper_half_first),
+    "mappings, ascending below others": make_mappings(
+        lambda count: [*range(count // 2, count), *range(count // 2)]),
     "processes alive": make_processes,
     "forks, each with one mapping more": make_forks,
     "forks of many mappings, each with another": make_forks_of_many,

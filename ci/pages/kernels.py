@@ -14,17 +14,13 @@ def describe_record(made: stored.Stored, identity: str) -> str:
     return "results/matrix/%s.jsonl, line %d" % (made.label, made.lines[identity])
 
 
-def grade_outcome(outcome: str) -> str:
-    return GRADES.get(outcome, "bad")
-
-
 def make_case_cell(known: upstream.Upstream, made: stored.Stored,
                    name: str) -> dict[str, str] | None:
     if name not in made.cases:
         return None
     case = made.cases[name]
     return board.make_cell(
-        markdown.format_outcome(case), grade_outcome(case["outcome"]), why=case["why"],
+        markdown.format_outcome(case), GRADES.get(case["outcome"], "bad"), why=case["why"],
         command="%s && jitproof show %s DIR" % (made.header["command"], name),
         see="\n".join([describe_record(made, stored.make_case_id(made.label, name)),
                        *known.describe_case(name, case["outcome"], case["why"] or "")]))

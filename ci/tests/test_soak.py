@@ -15,7 +15,7 @@ from typing import Any
 from ci.base import files, jsonl, process
 from ci.soak import __main__ as soak
 from ci.soak import drivers, page
-from ci.soak.condition import Condition, Run, end_run, find_metrics, matches_all
+from ci.soak.condition import Condition, end_run, find_metrics, matches_all
 from ci.soak.conditions import CONDITIONS
 from harness.selftest.support.scratch import ROOT, Folder
 
@@ -41,12 +41,8 @@ def make_result(outcome: str, why: str = "", case: str = "growth/anon", **more: 
     return {"case": case, "outcome": outcome, "why": why, **more}
 
 
-def do_nothing(_: Run) -> None:
-    pass
-
-
 class Expected(unittest.TestCase):
-    row = Condition("busy", "", do_nothing, ("too little evidence",), ("noexec",))
+    row = Condition("busy", "", lambda _: None, ("too little evidence",), ("noexec",))
 
     def test_expected_outcomes(self) -> None:
         for outcome, why, idle, wanted in (

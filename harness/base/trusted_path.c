@@ -18,13 +18,6 @@
 #include "harness/base/path.h"
 #include "harness/base/trusted_user.h"
 
-/* Stores the status of the running program's file. Its owner and group are trusted, because they
- * could have put any code into it. */
-static bool stat_program(struct stat *st)
-{
-	return stat("/proc/self/exe", st) == 0;
-}
-
 /* Returns a text that states why other users can change the file of @st, or NULL if they cannot.
  * @may_be_served: whether a process may serve its file system (FUSE). */
 static const char *find_foreign_access(const struct stat *st, bool may_be_served)
@@ -42,7 +35,8 @@ static const char *find_foreign_access(const struct stat *st, bool may_be_served
 		return NULL;
 	if (st->st_mode & S_IWOTH)
 		return "can be written to by anyone";
-	group |= stat_program(&own) && st->st_gid == own.st_gid;
+	/* The group of the running program's file is trusted: it could have put any code there. */
+	group |= stat("/proc/self/exe", &own) == 0 && st->st_gid == own.st_gid;
 	return st->st_mode & S_IWGRP && !group ? "can be written to by a group" : NULL;
 }
 

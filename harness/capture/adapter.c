@@ -85,14 +85,6 @@ static int export_folder(const char *variable, const char *folder, const char *n
 	return setenv(variable, path, 1) ? jp_fail(err, errno, "%s", strerror(errno)) : 0;
 }
 
-/* Sets the environment variables for the folders into which ci/peers and ci/perf/perf_tools.py put
- * programs. */
-static int export_peers_folder(struct jp_error *err)
-{
-	return export_folder("JITPROOF_PEERS", "/peers", "/bin", err)
-		       ?: export_folder("JITPROOF_PERFS", "/perf", "", err);
-}
-
 static int find_adapter(const char *name, char *path, size_t size, struct jp_error *err)
 {
 	char dir[4096], named[sizeof(dir) + 128];
@@ -146,7 +138,8 @@ int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *
 		(struct jp_adapter){.name = name, .pidfd = -1, .in = -1, .out = -1, .words_fd = -1};
 	ret = find_adapter(name, path, sizeof(path), err)
 		      ?: export_adapter_modules(err)
-		      ?: export_peers_folder(err);
+		      ?: export_folder("JITPROOF_PEERS", "/peers", "/bin", err)
+		      ?: export_folder("JITPROOF_PERFS", "/perf", "", err);
 	if (ret)
 		return ret;
 	add_command(&command, path, args);

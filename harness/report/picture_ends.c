@@ -106,11 +106,6 @@ int jp_picture_ends_add_truth(struct jp_picture_ends *ends, const struct jp_trut
 	return failed;
 }
 
-static int add_number(uint64_t **numbers, size_t *count, size_t *capacity, uint64_t number)
-{
-	return jp_array_append(numbers, count, capacity, number);
-}
-
 /* Ends record number @i at the time of @end, and adds the parts outside of @end's range again.
  * Returns 0 or -ENOMEM. */
 static int cut_record(struct jp_picture_boxes *records, size_t i, const struct jp_picture_end *end)
@@ -158,7 +153,7 @@ static int end_record(const struct jp_picture_ends *ends, const struct jp_boxes 
 		}
 		left--;
 		if (item < ends->of_truth)
-			failed = add_number(&cuts, &nr_cuts, &capacity, item);
+			failed = jp_array_append(&cuts, &nr_cuts, &capacity, item);
 	}
 	/* Ends by the truth are numbered in the order of time. */
 	jp_sort(cuts, nr_cuts, jp_compare_by_value);

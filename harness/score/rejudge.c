@@ -8,11 +8,6 @@
 #include "harness/base/path.h"
 #include "harness/outcome/case_folder.h"
 
-static bool was_launched(const struct jp_case *cas)
-{
-	return strncmp(cas->capture_argv[0], "launch", 6) == 0;
-}
-
 /* Returns the profiler of the case: NAME of "attach-by NAME", or our own capture. */
 static const char *get_profiler(const struct jp_case *cas)
 {
@@ -36,7 +31,7 @@ static int judge_folder(struct jp_score *score, const char *dir, struct jp_error
 		return -EINVAL;
 	row->cas = &row->own->cases[0];
 	row->scene = jp_path_base(row->cas->name);
-	row->launched = was_launched(row->cas);
+	row->launched = strncmp(row->cas->capture_argv[0], "launch", 6) == 0;
 	score->profiler = get_profiler(row->cas);
 	score->launches = row->launched;
 	jp_case_folder_judge(row->cas, dir, &row->result);

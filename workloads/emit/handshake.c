@@ -35,13 +35,6 @@ static void request_stop(int signal)
 	atomic_store(&stopping, 1);
 }
 
-static void fill_stop_signals(sigset_t *set)
-{
-	sigemptyset(set);
-	sigaddset(set, SIGTERM);
-	sigaddset(set, SIGINT);
-}
-
 void jp_handshake_begin(const struct jp_handshake_setup *setup)
 {
 	struct sigaction stop = {.sa_handler = request_stop};
@@ -53,7 +46,9 @@ void jp_handshake_begin(const struct jp_handshake_setup *setup)
 	signal(SIGPIPE, SIG_IGN);
 	/* Receive SIGTERM and SIGINT only while we wait for a command, so that they interrupt no
 	 * step. Threads inherit the mask. */
-	fill_stop_signals(&set);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	sigaction(SIGTERM, &stop, NULL);
 	sigaction(SIGINT, &stop, NULL);

@@ -93,12 +93,6 @@ static void sort_incarnations(struct jp_truth *truth)
 		all[i].first = !i || all[i].forked || all[i - 1].pid != all[i].pid;
 }
 
-static int add_act(struct jp_truth_collector *collector, const struct jp_event *event)
-{
-	return jp_array_append(&collector->truth->acts, &collector->truth->nr_acts,
-			       &collector->acts_capacity, *event);
-}
-
 static int visit_record(void *context, const struct jp_event *event)
 {
 	struct jp_truth_collector *collector = context;
@@ -126,7 +120,9 @@ static int visit_record(void *context, const struct jp_event *event)
 	default:
 		ret = follow_process(collector, event);
 	}
-	return ret ? ret : add_act(collector, event);
+	return ret
+		       ?: jp_array_append(&collector->truth->acts, &collector->truth->nr_acts,
+					  &collector->acts_capacity, *event);
 }
 
 /* Records the offset at which collecting failed. */

@@ -88,16 +88,13 @@ class Tables:
             if resource is not None and resource >= 0:
                 yield self.tables["resourceTable"]["lib"][resource], address
 
-    def is_user(self, frame: int) -> bool:
-        return self.tables["frameTable"]["category"][frame] not in self.kernel
-
     def stack(self, index: int | None) -> list[Frame]:
         """Returns the user frames of stack @index, innermost first."""
         table = self.tables["stackTable"]
         frames: list[Frame] = []
         while index is not None and index >= 0:
             frame = table["frame"][index]
-            if self.is_user(frame):
+            if self.tables["frameTable"]["category"][frame] not in self.kernel:
                 frames.append(self.name(frame))
             index = table["prefix"][index]
         return frames

@@ -536,11 +536,6 @@ def write_facts(directory: str, facts: dict[str, str]) -> None:
         file.writelines(f"{key} {value}\n" for key, value in facts.items())
 
 
-def remove_witness(watched: str) -> str:
-    """Returns `watched` as runners wrote it before the witness existed."""
-    return re.sub(r"(?m)^witness(_since)? \d+\n", "", watched)
-
-
 def thin(source: str, target: str, wanted: int | None) -> None:
     """Makes a fixture of @source with about @wanted evenly chosen samples in emitted code. Omits
     the witness, which would report the others as missing. Keeps all samples and the witness if
@@ -582,7 +577,7 @@ def thin(source: str, target: str, wanted: int | None) -> None:
             shutil.copy(os.path.join(source, name), os.path.join(target, name))
     if not witnessed:
         path = os.path.join(target, "watched")
-        files.write(path, remove_witness(files.read(path)))
+        files.write(path, re.sub(r"(?m)^witness(_since)? \d+\n", "", files.read(path)))
     # Keep only the files that the stacks need: the program and the C library.
     with open(os.path.join(source, "elf", "index"), encoding="utf-8") as file:
         lines = [line for line in file if line.rstrip().endswith(("/jitproof", "/libc.so.6"))]

@@ -112,12 +112,9 @@ class Launched(Recorded):
         self.substitute("watched", r"begun \d+", "begun " + answered)
         self.expect_pass()
 
-    def find_anonymous(self) -> list[rd.Map]:
-        return [one for one in self.perf.maps() if one.name == "//anon"]
-
     def test_records_without_an_act(self) -> None:
         """Right records without an act at their time."""
-        last = self.find_anonymous()[-1]
+        last = [one for one in self.perf.maps() if one.name == "//anon"][-1]
         self.expect_pass()
         copied = copy.deepcopy(last)
         copied.time += 1_000_000

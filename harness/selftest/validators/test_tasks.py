@@ -71,9 +71,6 @@ class Identity(Recorded):
                 found = self.find_records(perf, kind)
                 return found[len(found) // 2]
 
-            def remove_record(perf: rd.PerfData) -> None:
-                perf.records.remove(choose_record(perf))
-
             def double_record(perf: rd.PerfData) -> None:
                 perf.insert(choose_record(perf).copy())
 
@@ -83,15 +80,14 @@ class Identity(Recorded):
 
             def change_word(at: int) -> Callable[[rd.PerfData], None]:
                 return lambda perf: self.add_to_word(choose_record(perf), at, 1)
-            for change, message in ((remove_record, f"{name}.missing: 1 with cause no-record"),
-                                 (double_record,
-                                  rf"{name}.records: 1 with cause (twice|other-time)"),
-                                 (delay_record,
-                                  rf"{name}.records: 1 with cause (other-time|twice)"),
-                                 (change_word(0),
-                                  rf"{name}.records: 1 with cause (unknown|other-process)"),
-                                 (change_word(4), rf"{name}.records: 1 with cause other-parent"),
-                                 (change_word(12), rf"{name}.records: 1 with cause other-parent")):
+            for change, message in (
+                    (lambda perf: perf.records.remove(choose_record(perf)),
+                     f"{name}.missing: 1 with cause no-record"),
+                    (double_record, rf"{name}.records: 1 with cause (twice|other-time)"),
+                    (delay_record, rf"{name}.records: 1 with cause (other-time|twice)"),
+                    (change_word(0), rf"{name}.records: 1 with cause (unknown|other-process)"),
+                    (change_word(4), rf"{name}.records: 1 with cause other-parent"),
+                    (change_word(12), rf"{name}.records: 1 with cause other-parent")):
                 with self.subTest(name, message=message):
                     self.judge_changed(change, message)
 

@@ -188,10 +188,6 @@ class Healthy(Observed):
         self.assertEqual(self.judge()["outcome"], "PASS")
 
 
-def remove_root(words: list[str]) -> str:
-    return " ".join(words[:-1])
-
-
 class Wrong(Observed):
     """Tests streams that break a rule."""
 
@@ -267,7 +263,8 @@ class Wrong(Observed):
 
     def test_one_sum_loses_the_root(self) -> None:
         self.make_stream("witness", "no-time", "no-threads")
-        self.change_samples(remove_root, self.stream.count("\nsample "))
+        self.change_samples(lambda words: " ".join(words[:-1]),
+                            self.stream.count("\nsample "))
         short, = self.expect_exceptions(("broken.chain", "short"))["exceptions"]
         weight = short["count"]
         self.assertRegex(short["first"], rf"^{weight} samples of pid \d+ in [0-9a-f]+: (\d+) "

@@ -10,12 +10,6 @@ enum { PAGE = 0x1000, RX = JP_PROT_READ | JP_PROT_EXEC };
 static struct jp_replay *replay;
 static bool there; /* whether add_fork() makes tasks that existed before */
 
-static void reset(void)
-{
-	jp_replay_free(replay);
-	replay = jp_replay_new();
-}
-
 static int add_map(uint32_t pid, uint64_t addr, uint64_t len, uint64_t pgoff, const char *name,
 		   uint64_t time)
 {
@@ -496,7 +490,8 @@ TEST(replay)
 					      test_build_ids};
 
 	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
-		reset();
+		jp_replay_free(replay);
+		replay = jp_replay_new();
 		tests[i]();
 	}
 	jp_replay_free(replay);
