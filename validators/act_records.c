@@ -247,7 +247,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 		failed = jp_findings_count_failure(
 			&view->findings, "records.acts", cause,
 			"pid %u, thread %u, %" PRIx64 "-%" PRIx64 " at %" PRIu64
-			": the workload did not do so then",
+			": no operation of the workload explains the record",
 			record->pid, record->tid, record->start, record->end, record->time);
 	}
 	jp_findings_add_with_role(&view->findings, &recorded_acts,

@@ -37,13 +37,13 @@ ROOMS = (
 # (header, the only files that may include it, why)
 HOMES = (
     (r"(gelf|libelf)\.h$|libelf/", r"harness/format/elf/elf_source\.h$",
-     "it has one home (libelf: harness/format/elf/)"),
+     "only harness/format/elf/ may include libelf"),
     (r"elfutils/libdw|libdw|dwarf\.h$", r"harness/model/unwind/cfi\.c$",
-     "it has one home (libdw: harness/model/unwind/cfi.c)"),
+     "only harness/model/unwind/cfi.c may include libdw"),
     (r"zstd.*\.h$", r"harness/format/perfdata/zstd\.c$",
-     "it has one home (libzstd: harness/format/perfdata/zstd.c)"),
+     "only harness/format/perfdata/zstd.c may include libzstd"),
     (r"linux/perf_event\.h$", r"harness/(capture|format/perfdata|facts)/",
-     "it has one home (linux/perf_event.h: harness/capture/, the perf.data files and facts/)"),
+     "only harness/capture/, format/perfdata/ and facts/ may include linux/perf_event.h"),
     (r"harness/facts/", r"harness/(facts|command)/",
      "facts register themselves: no other file names them"),
     (r"harness/explain/explainer\.h$", r"harness/explain/",

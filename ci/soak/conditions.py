@@ -245,7 +245,7 @@ CONDITIONS = (
     Condition("memory", "memory pressure",
               lambda run: drivers.start_python(MEMORY, run.stack), STARVED),
     Condition("disk", "I/O pressure", press_disk, STARVED),
-    Condition("perf", "`perf record -a` beside it", run_perf),
+    Condition("perf", "`perf record -a` at the same time", run_perf),
     Condition("throttled", "events throttled above 1000 samples a second, half of the time",
               throttle, (*STARVED, "perf_event_max_sample_rate")),
     Condition("fixed-addresses", "`setarch -R`", run_by("setarch", platform.machine(), "-R"),

@@ -114,7 +114,7 @@ static void check_attrs(const struct jp_capture_info *info, const struct jp_perf
 
 	if (file->own_attrs != file->attrs || file->on_exec != (launch ? file->attrs : 0))
 		jp_note(result, JP_ERROR,
-			"perf.data has an event whose request no capture %s of jitproof makes",
+			"perf.data has event attributes that no %s capture of jitproof requests",
 			info->capture);
 }
 
