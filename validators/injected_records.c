@@ -15,7 +15,7 @@
 #include "harness/model/space/mapping_name.h"
 
 /* Count of the records that are equal, in perf.data and in injected.data. */
-struct same_records {
+struct equal_records {
 	int64_t count; /* records in perf.data minus records in injected.data */
 	uint64_t time; /* time of the first such record */
 	uint32_t pid, kind;
@@ -26,7 +26,7 @@ struct same_records {
 
 struct injected_records {
 	struct jp_view *view;
-	struct jp_map same; /* digest -> struct same_records */
+	struct jp_map groups; /* digest -> struct equal_records */
 	uint64_t bad, all;
 };
 
@@ -60,19 +60,19 @@ static uint64_t digest_file(const struct jp_event *event)
 	return event->map.has_identity ? jp_digest_bytes(0, file, sizeof(file)) : 0;
 }
 
-static int report(struct injected_records *state, const struct same_records *one, const char *cause,
-		  const char *what)
+static int report(struct injected_records *state, const struct equal_records *group,
+		  const char *cause, const char *what)
 {
 	state->bad++;
 	return jp_findings_count_failure(&state->view->findings, "injected.records", cause,
-					 "pid %u, record of type %u at %" PRIu64 ": %s", one->pid,
-					 one->kind, one->time, what);
+					 "pid %u, record of type %u at %" PRIu64 ": %s", group->pid,
+					 group->kind, group->time, what);
 }
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct injected_records *state = view->state;
-	struct same_records *same,
+	struct equal_records *group,
 		one = {.time = event->time, .pid = event->pid, .kind = event->record_type};
 	uint64_t digest;
 
@@ -80,42 +80,42 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	if (event->type == JP_EVENT_SAMPLE || !event->record || may_be_removed(event))
 		return 0;
 	digest = digest_record(event);
-	same = jp_map_find(&state->same, digest);
-	if (view->in_injected && !same)
+	group = jp_map_find(&state->groups, digest);
+	if (view->in_injected && !group)
 		return event->type == JP_EVENT_MAP ? 0
 						   : report(state, &one, "added",
 							    "perf.data does not have this record");
-	if (!same) {
-		same = jp_map_at(&state->same, digest, sizeof(*same));
-		if (!same)
+	if (!group) {
+		group = jp_map_at(&state->groups, digest, sizeof(*group));
+		if (!group)
 			return -ENOMEM;
-		*same = one;
+		*group = one;
 	}
 	state->all += !view->in_injected;
-	same->count += view->in_injected ? -1 : 1;
+	group->count += view->in_injected ? -1 : 1;
 	if (event->type != JP_EVENT_MAP)
 		return 0;
-	same->files += view->in_injected ? -digest_file(event) : digest_file(event);
-	same->build_id |= !event->map.has_identity;
+	group->files += view->in_injected ? -digest_file(event) : digest_file(event);
+	group->build_id |= !event->map.has_identity;
 	return 0;
 }
 
 static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct injected_records *state = view->state;
-	const struct same_records *same;
+	const struct equal_records *group;
 	size_t at = 0;
 	int failed = 0;
 
 	if (!view->in_injected)
 		return 0;
-	while (!failed && (same = jp_map_next(&state->same, &at, NULL))) {
-		if (same->count > 0)
-			failed = report(state, same, "absent", "injected.data has none left");
-		else if (same->count < 0)
-			failed = report(state, same, "added", "injected.data has one more");
-		else if (same->files && !same->build_id)
-			failed = report(state, same, "other-file",
+	while (!failed && (group = jp_map_next(&state->groups, &at, NULL))) {
+		if (group->count > 0)
+			failed = report(state, group, "absent", "injected.data has none left");
+		else if (group->count < 0)
+			failed = report(state, group, "added", "injected.data has one more");
+		else if (group->files && !group->build_id)
+			failed = report(state, group, "other-file",
 					"injected.data has another inode");
 	}
 	jp_findings_add_rate(&view->findings, "injected.records", state->bad, state->all);
@@ -136,7 +136,7 @@ static void free_records(void *context)
 {
 	struct injected_records *state = context;
 
-	jp_map_free(&state->same);
+	jp_map_free(&state->groups);
 }
 
 static const struct jp_validator injected_records = {

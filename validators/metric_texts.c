@@ -24,7 +24,7 @@ static const struct jp_metric_text metric_texts[] = {
 	{"stacks.unjudged", "samples in code that was changing"},
 	{"stacks.absent", "samples without data for the method"},
 
-	/* Of stacks, by method. */
+	/* Metrics of stacks, each with a method's name behind it. */
 	{"judged", "samples whose stack was judged"},
 	{"broken", "broken stacks"},
 	{"wrong", "stacks with an impossible frame"},

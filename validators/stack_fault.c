@@ -20,8 +20,8 @@ struct jp_stack_fault jp_stack_fault_unmapped(const struct jp_evidence *evidence
 /* Returns whether the thread of @activation has not run its path between @since and this
  * activation, at the same or a lower stack pointer. It may then be the first to use a page of its
  * stack. */
-static bool is_first_descent(const struct jp_truth *truth,
-			     const struct jp_truth_activation *activation, uint64_t since)
+static bool reaches_new_depth(const struct jp_truth *truth,
+			      const struct jp_truth_activation *activation, uint64_t since)
 {
 	const struct jp_truth_activation *earlier = activation;
 
@@ -48,7 +48,7 @@ static bool may_copy_stack(const struct jp_truth *truth,
 		    truth->acts[i].task.how == JP_HOW_FORK &&
 		    truth->acts[i].task.ppid == event->pid && truth->acts[i].pid != event->pid)
 			forked = truth->acts[i].after;
-	return forked != UINT64_MAX && is_first_descent(truth, activation, forked);
+	return forked != UINT64_MAX && reaches_new_depth(truth, activation, forked);
 }
 
 struct jp_stack_fault
@@ -81,7 +81,7 @@ jp_stack_fault_find_at_end(const struct jp_evidence *evidence, const struct jp_s
 	case JP_UNWIND_DUMP_SHORT:
 		if (event->sample.stack_size)
 			break;
-		if (is_first_descent(evidence->truth, truth->activation, 0))
+		if (reaches_new_depth(evidence->truth, truth->activation, 0))
 			cause = "untouched";
 		else if (may_copy_stack(evidence->truth, truth->activation, event))
 			cause = "copied";

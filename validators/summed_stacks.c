@@ -43,8 +43,9 @@ struct summed {
 	char innermost[128]; /* name of the innermost frame */
 	struct jp_stack_leaves leaves;
 	struct jp_stack_leaf leaf; /* place of the innermost frame of find_best_verdict()'s stack */
-	uint32_t nr_must, same;    /* number of frames that the most similar stack has; number of
-				      its equal frames, counted from the innermost */
+	/* Number of frames of the most similar stack; number of its equal frames, counted from the
+	 * innermost. */
+	uint32_t nr_must, nr_common;
 	/* Numbers of samples: */
 	uint64_t stackless;  /* without a frame */
 	uint64_t never;      /* samples with a stack that no activation has */
@@ -108,12 +109,12 @@ static const uint64_t *encode_frames(struct summed *summed, const uint64_t *fram
 /* Notes how similar a possible stack is, for the description of the observed stack. */
 static void note_similarity(struct summed *summed, const uint64_t *frames, uint32_t count)
 {
-	const uint32_t same =
+	const uint32_t nr_common =
 		jp_stack_count_same_frames(summed->seen, summed->nr_seen, frames, count);
 
-	if (summed->nr_must && same <= summed->same)
+	if (summed->nr_must && nr_common <= summed->nr_common)
 		return;
-	summed->same = same;
+	summed->nr_common = nr_common;
 	summed->nr_must = count;
 }
 
@@ -145,7 +146,7 @@ static enum jp_verdict find_best_verdict(struct summed *summed, const struct jp_
 	const bool has_threads = !(evidence->declared.lacks & JP_LACKS_THREADS);
 	enum jp_verdict most = JP_UNJUDGED;
 
-	summed->nr_must = summed->same = 0;
+	summed->nr_must = summed->nr_common = 0;
 	for (size_t i = 0; i < summed->nr_kinds; i++) {
 		const struct jp_truth_activation *kind = summed->kinds[i];
 		struct jp_truth_guess guess = {.activation = kind};
@@ -190,8 +191,8 @@ static void describe(const struct summed *summed, const struct jp_event *event, 
 	char first[128], next[128] = "nothing";
 
 	describe_frame(summed, event, 0, first, sizeof(first));
-	if (summed->same < summed->nr_seen)
-		describe_frame(summed, event, summed->same, next, sizeof(next));
+	if (summed->nr_common < summed->nr_seen)
+		describe_frame(summed, event, summed->nr_common, next, sizeof(next));
 	if (!summed->nr_must) {
 		snprintf(text, size,
 			 "%" PRIu64 " samples of pid %u in %s: %u frames seen; no activation of "
@@ -203,7 +204,7 @@ static void describe(const struct summed *summed, const struct jp_event *event, 
 		 "%" PRIu64 " samples of pid %u in %s: %u frames seen, %u must be, equal up to "
 		 "frame %u; then comes %s",
 		 event->observed->weight, event->pid, first, summed->nr_seen, summed->nr_must,
-		 summed->same, next);
+		 summed->nr_common, next);
 }
 
 static int report(struct summed *summed, const struct jp_event *event, const char *metric,

@@ -216,7 +216,7 @@ class Case:
             raise Unobservable("an exec took the image away before samples were taken")
 
     @functools.cached_property
-    def watched(self) -> set[int]:
+    def watched_pids(self) -> set[int]:
         return {one[2] for one in self.acts(rd.Truth.PROCESS_START)}
 
     @functools.cached_property
@@ -262,7 +262,7 @@ class Case:
             return False
         known = self.seen.get(id(sample))
         if known is None:
-            known = sample.pid in self.watched and self.is_in_window(sample.time) and \
+            known = sample.pid in self.watched_pids and self.is_in_window(sample.time) and \
                 self.is_code(sample.regs.get(X86_IP, sample.ip))
             if any(id(sample) in one.packed for one in self.captures.values()):
                 self.seen[id(sample)] = known  # the sample exists as long as the case

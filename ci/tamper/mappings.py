@@ -33,8 +33,8 @@ def is_injected(record: Any) -> bool:
 
 
 def is_executable(case: Case, one: Any) -> bool:
-    return isinstance(one, rd.Map) and bool(one.prot & rd.EXECUTE) and one.pid in case.watched and \
-        not is_injected(one)
+    return isinstance(one, rd.Map) and bool(one.prot & rd.EXECUTE) and \
+        one.pid in case.watched_pids and not is_injected(one)
 
 
 def is_code(case: Case, one: Any) -> bool:
@@ -53,7 +53,7 @@ TARGETS = {
                     not is_file(case, one),
                     "executable mapping record without a file, but of no emitted code"),
     "data": Target(lambda case, one: isinstance(one, rd.Map) and not one.prot & rd.EXECUTE and
-                   one.pid in case.watched, "mapping record of data"),
+                   one.pid in case.watched_pids, "mapping record of data"),
 }
 
 
@@ -108,7 +108,7 @@ CHANGES: dict[str, Change] = {
 
 
 def move_to_other_process(case: Case, one: rd.Map) -> rd.Map:
-    other_pids = require(sorted(case.watched - {one.pid}), "the case watches one process")
+    other_pids = require(sorted(case.watched_pids - {one.pid}), "the case watches one process")
     pid = other_pids[one.start // PAGE % len(other_pids)]
     return clone(one, pid=pid, tid=pid)
 
@@ -249,7 +249,7 @@ def find_busiest_process(case: Case) -> tuple[int, int]:
 def find_model(case: Case, pid: int) -> rd.Map:
     """Returns any mapping record of a watched process, as a model for the layout."""
     for one in case.capture("perf.data").maps():
-        if one.pid == pid or one.pid in case.watched:
+        if one.pid == pid or one.pid in case.watched_pids:
             return one
     raise Absent("the case holds no mapping record of a watched process")
 
@@ -273,7 +273,8 @@ def insert_record(make: Callable[[Case, Capture, int, int], Any], *names: str) \
 
 
 def invent_anonymous(case: Case, capture: Capture, pid: int, time: int) -> rd.Map:
-    lowest = min(one.start for one in case.capture("perf.data").maps() if one.pid in case.watched)
+    lowest = min(one.start for one in case.capture("perf.data").maps()
+                 if one.pid in case.watched_pids)
     return make_map(case, max(lowest - (1 << 30), 1 << 16), 1 << 20, "//anon", time, pid)
 
 

@@ -21,8 +21,8 @@ RESERVED = 4  # offset of the reserved bytes from the CPU's number
 
 
 def is_native_sample(case: Case, one: Any) -> bool:
-    return isinstance(one, rd.Sample) and one.misc & 7 == rd.USER and one.pid in case.watched and \
-        not case.is_code(one.regs.get(rd.X86_IP, one.ip))
+    return isinstance(one, rd.Sample) and one.misc & 7 == rd.USER and \
+        one.pid in case.watched_pids and not case.is_code(one.regs.get(rd.X86_IP, one.ip))
 
 
 def is_kernel_sample(case: Case, one: Any) -> bool:
@@ -40,7 +40,7 @@ def get_id(one: rd.Side) -> int:
 
 
 def is_live_map(case: Case, one: Any) -> bool:
-    return isinstance(one, rd.Map) and one.pid in case.watched and bool(one.time) and \
+    return isinstance(one, rd.Map) and one.pid in case.watched_pids and bool(one.time) and \
         bool(one.prot & 4) and get_id(one) != 0
 
 

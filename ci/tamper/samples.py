@@ -100,7 +100,8 @@ CODE.add([""], {
     "sample.pid.unknown": set_to(pid=NOBODY),
     "sample.tid.unknown": set_to(tid=NOBODY),
     "sample.pid.tid.unknown": set_to(pid=NOBODY, tid=NOBODY),
-    "sample.pid.watched": lambda case, one: clone(one, pid=choose_other(case.watched, one.pid)),
+    "sample.pid.watched":
+        lambda case, one: clone(one, pid=choose_other(case.watched_pids, one.pid)),
     "sample.tid.known": lambda case, one: clone(one, tid=find_other_thread(case, one)[1]),
     "sample.thread.known": lambda case, one: clone(one, **dict(zip(
         ("pid", "tid"), find_other_thread(case, one)))),
@@ -151,7 +152,7 @@ def forget_samples(case: Case, samples: list[rd.Sample], **figures: int) -> Chan
 
 def get_window_samples(case: Case) -> list[rd.Sample]:
     return sorted((one for one in case.capture("perf.data").samples()
-                   if one.pid in case.watched and case.is_in_window(one.time)),
+                   if one.pid in case.watched_pids and case.is_in_window(one.time)),
                   key=lambda one: one.time)
 
 

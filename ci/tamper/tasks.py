@@ -66,14 +66,14 @@ def prove_one_deleted(case: Case, one: rd.Side) -> str | None:
         None if one.kind == rd.EXIT else prove_recorded_again(case, one))
 
 
-COMM = Target(lambda case, one: one.kind == rd.COMM and read_head(one, 1)[0] in case.watched,
+COMM = Target(lambda case, one: one.kind == rd.COMM and read_head(one, 1)[0] in case.watched_pids,
               "COMM record of a watched process")
 
 
 def match_tasks(kind_of: int, processes: bool) -> Callable[[Case, Any], bool]:
     """Returns a function that matches FORK or EXIT records of processes, or of threads."""
     def is_wanted(case: Case, record: Any) -> bool:
-        if record.kind != kind_of or read_head(record, 1)[0] not in case.watched:
+        if record.kind != kind_of or read_head(record, 1)[0] not in case.watched_pids:
             return False
         pid, _, tid, _ = read_head(record, 4)
         of_process = pid != read_head(record, 2)[1] if kind_of == rd.FORK else pid == tid
@@ -97,8 +97,8 @@ def shift_time(by: int) -> Change:
 def set_known_task(index: int) -> Change:
     """Stores the number of another thread or process of the workload in a FORK or EXIT."""
     def change(case: Case, one: rd.Side) -> rd.Side:
-        tids = {sample.tid for sample in case.capture("perf.data").samples()} | case.watched
-        pids = sorted(case.watched if index < 2 else tids)
+        tids = {sample.tid for sample in case.capture("perf.data").samples()} | case.watched_pids
+        pids = sorted(case.watched_pids if index < 2 else tids)
         other_numbers = [number for number in pids if number not in read_head(one, 4)]
         require(other_numbers, "the case has no other task")
         return set_field(one, index, other_numbers[0])

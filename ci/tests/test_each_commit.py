@@ -42,7 +42,7 @@ class EachCommit(Folder):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         second, third = self.run_git("log", "--format=%h", "--reverse", "HEAD~2..").split()
         self.assertEqual(self.list_lines(done), [f"ok {second} second", f"ok {third} third"])
-        # Nothing is left in the repository.
+        # The temporary worktree was removed.
         self.assertEqual(self.run_git("worktree", "list").count("\n"), 1)
         self.assertEqual(self.run_git("status", "--porcelain"), "")
 

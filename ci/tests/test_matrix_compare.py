@@ -8,7 +8,7 @@ from ci.tests.made_runs import DEFINITION, FACTS, Made, make_case, run_matrix
 
 
 class Compare(Made):
-    def store_two(self, one: dict[str, Any] | None = None,
+    def store_runs(self, one: dict[str, Any] | None = None,
                   other: dict[str, Any] | None = None) -> tuple[str, str]:
         """Stores two runs in two folders and returns the paths."""
         self.store(self.run_dir("one", **(one or {})))
@@ -18,7 +18,7 @@ class Compare(Made):
 
     def compare_change(self, status: int, *says: str, arguments: Sequence[str] = (),
                        **other: Any) -> str:
-        return self.compare(*self.store_two(None, other), status, *says, arguments=arguments)
+        return self.compare(*self.store_runs(None, other), status, *says, arguments=arguments)
 
     def test_equal_runs(self) -> None:
         self.compare_change(0, "^1 pairs compared, 0 differences, 0 changed figures, "
@@ -28,7 +28,7 @@ class Compare(Made):
         self.compare_change(1, r"REGRESSION: changed facts \(1\):\n  6.1: merge.anon: 2 -> 4\n",
                             facts=[{**FACTS[0], "value": 4}, *FACTS[1:]])
         number, truth = ({"facts": [{"fact": "x", "value": value}]} for value in (1, True))
-        self.compare(*self.store_two(number, truth), 1, "x: 1 -> true")
+        self.compare(*self.store_runs(number, truth), 1, "x: 1 -> true")
         self.compare_change(1, r"facts gone \(1\)", facts=FACTS[1:])
         self.compare_change(0, r"new facts \(1\)", facts=[*FACTS, {"fact": "new", "value": "x"}])
 
@@ -43,7 +43,7 @@ class Compare(Made):
 
     def test_changed_control(self) -> None:
         control: dict[str, Any] = {"cases": [make_case("a/one", control=True), make_case("a/two")]}
-        self.compare(*self.store_two(control), 1, "6.1: a/one: control: true -> false",
+        self.compare(*self.store_runs(control), 1, "6.1: a/one: control: true -> false",
                      "1 regressions")
         self.compare_change(1, "6.1: a/one: control: false -> true", **control)
 
@@ -69,13 +69,13 @@ class Compare(Made):
         self.compare_change(1,
                             r"new splats in the kernel's log \(1\):\n  6.1: DONE -> WARNING: at mm",
                             **splat)
-        self.compare(*self.store_two(splat, splat), 0)
-        self.compare(*self.store_two(splat), 0)
+        self.compare(*self.store_runs(splat, splat), 0)
+        self.compare(*self.store_runs(splat), 0)
 
     def compare_splats(self, before: list[str], after: list[str], status: int, *says: str) -> None:
         both = [{"outcome": "SPLAT", "groups": [{"reason": line} for line in lines]}
                 for lines in (before, after)]
-        self.compare(*self.store_two(*both), status, *says)
+        self.compare(*self.store_runs(*both), status, *says)
 
     def test_several_splats(self) -> None:
         self.compare_splats(["BUG: x"], ["BUG: y"], 1, "  6.1: BUG: x -> BUG: y\n", "1 regressions")
@@ -99,7 +99,7 @@ class Compare(Made):
         self.compare(lost, "6.1", 0, "0 pairs compared, ")
 
     def test_no_case_matches(self) -> None:
-        one, other = self.store_two(None, {"cases": [make_case("a/one")]})
+        one, other = self.store_runs(None, {"cases": [make_case("a/one")]})
         for globs in (["b/*"], ["a/*", "--case", "b/*"]):
             done = run_matrix("compare", one, other, "--case", *globs)
             self.assertEqual((done.returncode, done.stdout, done.stderr),
@@ -116,9 +116,9 @@ class Compare(Made):
         self.compare_change(1, "2 regressions", arguments=["--exact"], cases=cases)
         # With the wall clock, 1 of 1000 can be chance, but 100 of 1000 count as a change.
         clock = {"accelerator": "kvm"}
-        self.compare(*self.store_two(clock, {**clock, "cases": cases}), 0, " 0 changed figures")
+        self.compare(*self.store_runs(clock, {**clock, "cases": cases}), 0, " 0 changed figures")
         cases = [make_case("a/one", k=100), make_case("a/two")]
-        self.compare(*self.store_two(clock, {**clock, "cases": cases}), 0, " 1 changed figures")
+        self.compare(*self.store_runs(clock, {**clock, "cases": cases}), 0, " 1 changed figures")
 
     def test_counts_of_different_runs_are_not_compared(self) -> None:
         cases = [make_case("a/one", n=999), make_case("a/two")]

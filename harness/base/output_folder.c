@@ -21,40 +21,40 @@ static struct {
 	char temporary[NAME_MAX + 1]; /* name of the created but unpublished file; "": none */
 	const char *name;             /* last part of the path */
 	/* Descriptor of the parent folder, valid even if the path changes. */
-	int above;
+	int parent;
 	int dir; /* descriptor of the folder; -1: not open yet */
 	bool made;
-} folder = {.above = -1, .dir = -1};
+} folder = {.parent = -1, .dir = -1};
 
 int jp_output_folder_begin(const char *path, struct jp_error *err)
 {
-	jp_cleanup_free char *above = strdup(path);
+	jp_cleanup_free char *parent = strdup(path);
 	jp_cleanup_free char *real = NULL;
 	char *slash;
 	int ret;
 
-	if (!above)
+	if (!parent)
 		return jp_fail(err, ENOMEM, "%s: out of memory", path);
-	for (size_t length = strlen(above); length > 1 && above[length - 1] == '/';)
-		above[--length] = '\0';
-	slash = strrchr(above, '/');
+	for (size_t length = strlen(parent); length > 1 && parent[length - 1] == '/';)
+		parent[--length] = '\0';
+	slash = strrchr(parent, '/');
 	if (slash)
 		*slash = '\0';
-	real = realpath(!slash ? "." : *above ? above : "/", NULL);
+	real = realpath(!slash ? "." : *parent ? parent : "/", NULL);
 	ret = real ? jp_path_build(folder.path, sizeof(folder.path), err, "%s/%s",
-				   strcmp(real, "/") ? real : "", slash ? slash + 1 : above)
+				   strcmp(real, "/") ? real : "", slash ? slash + 1 : parent)
 		   : jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	*folder.temporary = '\0';
 	if (ret)
 		return ret;
 	folder.name = strrchr(folder.path, '/') + 1;
-	if (folder.above >= 0) /* left from an earlier jp_output_folder_begin() */
-		close(folder.above);
-	folder.above = jp_open_named_folder(path, slash ? (size_t)(slash - above) + 1 : 0);
-	if (folder.above >= 0)
+	if (folder.parent >= 0) /* left from an earlier jp_output_folder_begin() */
+		close(folder.parent);
+	folder.parent = jp_open_named_folder(path, slash ? (size_t)(slash - parent) + 1 : 0);
+	if (folder.parent >= 0)
 		return 0;
-	return jp_fail(err, -folder.above, "%s: cannot open its parent folder: %s", path,
-		       strerror(-folder.above));
+	return jp_fail(err, -folder.parent, "%s: cannot open its parent folder: %s", path,
+		       strerror(-folder.parent));
 }
 
 const char *jp_output_folder_path(void)
@@ -69,10 +69,10 @@ static int open_folder(struct jp_error *err)
 
 	if (folder.dir >= 0)
 		return 0;
-	folder.made = mkdirat(folder.above, folder.name, 0755) == 0;
+	folder.made = mkdirat(folder.parent, folder.name, 0755) == 0;
 	if (!folder.made && errno != EEXIST)
 		return jp_fail(err, errno, "%s: %s", folder.path, strerror(errno));
-	dir = openat(folder.above, folder.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	dir = openat(folder.parent, folder.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (dir < 0)
 		return jp_fail(err, errno, "%s: expected a folder for ELF files: %s", folder.path,
 			       strerror(errno));
@@ -155,6 +155,6 @@ void jp_output_folder_end(void)
 	forget_temporary();
 	close(jp_steal_fd(&folder.dir));
 	if (folder.made)
-		unlinkat(folder.above, folder.name, AT_REMOVEDIR); /* fails if it has files */
+		unlinkat(folder.parent, folder.name, AT_REMOVEDIR); /* fails if it has files */
 	folder.made = false;
 }

@@ -51,14 +51,14 @@ static bool have_all_threads_exited(struct jp_session *session)
 	return ended && (count || !session->recorder->drain.hold_rounds);
 }
 
-/* Writes a FINISHED_ROUND record if it is time. @any: records were written now. @settled: all
- * records that existed at the last FINISHED_ROUND are drained. */
-static void end_round(struct jp_recorder *recorder, bool any, bool settled)
+/* Writes a FINISHED_ROUND record if it is time. @has_written: records were written now. @settled:
+ * all records that existed at the last FINISHED_ROUND are drained. */
+static void end_round(struct jp_recorder *recorder, bool has_written, bool settled)
 {
 	struct jp_drain *drain = &recorder->drain;
 	uint64_t now = jp_clock_now();
 
-	drain->pending |= any;
+	drain->pending |= has_written;
 	if (!drain->pending || !settled || drain->hold_rounds ||
 	    __atomic_load_n(&drain->holds, __ATOMIC_ACQUIRE) || now - drain->last_round < ROUND_NS)
 		return;
@@ -75,7 +75,7 @@ static void end_round(struct jp_recorder *recorder, bool any, bool settled)
 static bool drain_rings(struct jp_session *session)
 {
 	struct jp_recorder *recorder = session->recorder;
-	bool any, settled;
+	bool has_written, settled;
 
 	/* Do this before draining, because polling an event clears its ring's wake-up mark. */
 	if (recorder->drain.gone && !session->exited)
@@ -83,11 +83,11 @@ static bool drain_rings(struct jp_session *session)
 	if (!recorder->writer)
 		return false;
 	settled = jp_grace_passed(&recorder->drain.grace);
-	any = jp_received_drain(session);
-	end_round(recorder, any, settled);
+	has_written = jp_received_drain(session);
+	end_round(recorder, has_written, settled);
 	if (jp_perfdata_error(recorder->writer))
 		session->complete = true;
-	return any;
+	return has_written;
 }
 
 static void handle_wakeups(struct jp_session *session, const struct epoll_event *events, int count)
@@ -112,7 +112,7 @@ static void *drain_thread(void *context)
 {
 	struct jp_session *session = context;
 	struct jp_drain *drain = &session->recorder->drain;
-	bool any = true, stop = false;
+	bool has_written = true, stop = false;
 
 	pthread_mutex_lock(&session->lock);
 	drain->tid = (pid_t)syscall(SYS_gettid);
@@ -122,7 +122,7 @@ static void *drain_thread(void *context)
 	(void)setpriority(PRIO_PROCESS, (id_t)drain->tid, JP_HIGHEST_PRIORITY);
 	pthread_cond_broadcast(&session->changed);
 	pthread_mutex_unlock(&session->lock);
-	while (!stop || any) {
+	while (!stop || has_written) {
 		struct epoll_event events[16];
 		int count = stop ? 0 : epoll_wait(drain->epoll, events, 16, IDLE_MS);
 		uint64_t wanted;
@@ -131,7 +131,7 @@ static void *drain_thread(void *context)
 		wanted = drain->passes_wanted;
 		stop = drain->stopping;
 		handle_wakeups(session, events, count);
-		any = drain_rings(session);
+		has_written = drain_rings(session);
 		drain->passes_done = wanted;
 		pthread_cond_broadcast(&session->changed);
 		pthread_mutex_unlock(&session->lock);

@@ -51,7 +51,7 @@ struct jp_elf_copies {
 	pthread_cond_t changed;
 	pthread_t thread;
 	struct wanted *first, **last;
-	bool late, done;
+	bool open_at_end, done;
 	struct jp_map seen; /* files queued so far, by hash_mapping(); under the session's lock */
 	char *dir, index_path[PATH_MAX];
 	FILE *index;
@@ -154,7 +154,7 @@ static void *copy_thread(void *context)
 	while (copies->first || !copies->done) {
 		struct wanted *file = copies->first;
 
-		if (!file || (copies->late && !copies->done)) {
+		if (!file || (copies->open_at_end && !copies->done)) {
 			pthread_cond_wait(&copies->changed, &copies->lock);
 			continue;
 		}
@@ -162,7 +162,7 @@ static void *copy_thread(void *context)
 		if (!copies->first)
 			copies->last = &copies->first;
 		pthread_mutex_unlock(&copies->lock);
-		if (copies->late) {
+		if (copies->open_at_end) {
 			file->fd = open_if_same(file->name, file->ino, file->gen);
 			file->known = file->fd >= 0 && read_generation(file->fd, &file->gen);
 		}
@@ -194,7 +194,7 @@ static int make_folder(struct jp_elf_copies *copies, const char *dir, struct jp_
 	return copies->index ? 0 : -EIO;
 }
 
-struct jp_elf_copies *jp_elf_copies_start(const char *dir, bool late, struct jp_error *err)
+struct jp_elf_copies *jp_elf_copies_start(const char *dir, bool open_at_end, struct jp_error *err)
 {
 	struct jp_elf_copies *copies = calloc(1, sizeof(*copies));
 	int failed = copies ? make_folder(copies, dir, err)
@@ -202,7 +202,7 @@ struct jp_elf_copies *jp_elf_copies_start(const char *dir, bool late, struct jp_
 
 	if (failed)
 		goto fail;
-	copies->late = late;
+	copies->open_at_end = open_at_end;
 	copies->last = &copies->first;
 	pthread_mutex_init(&copies->lock, NULL);
 	pthread_cond_init(&copies->changed, NULL);
@@ -279,7 +279,7 @@ static void queue_compat_vdso(struct jp_elf_copies *copies, pid_t pid, const str
 	bool *seen = jp_map_at(&copies->seen, hash_mapping(map, 0), sizeof(*seen));
 	void *image;
 
-	if (!seen || *seen || copies->late || size > MOST)
+	if (!seen || *seen || copies->open_at_end || size > MOST)
 		return;
 	image = read_memory(pid, map->start, size);
 	file = image ? calloc(1, sizeof(*file) + sizeof(JP_ELF_COMPAT_VDSO)) : NULL;
@@ -308,10 +308,10 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 	seen = jp_map_at(&copies->seen, hash_mapping(map, gen), sizeof(*seen));
 	if (!seen || *seen)
 		return;
-	fd = copies->late ? -1 : open_mapped_file(pid, map, gen);
+	fd = copies->open_at_end ? -1 : open_mapped_file(pid, map, gen);
 	/* If the file cannot be opened, do not mark it as seen: opening it through another mapping
 	 * may succeed. */
-	if (fd < 0 && !copies->late)
+	if (fd < 0 && !copies->open_at_end)
 		return;
 	file = calloc(1, sizeof(*file) + length + 1);
 	if (!file)
@@ -319,7 +319,7 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 	*seen = true;
 	*file = (struct wanted){
 		.maj = map->maj, .min = map->min, .ino = map->ino, .gen = gen, .live = gen != 0};
-	if (!copies->late)
+	if (!copies->open_at_end)
 		file->known = read_generation(fd, &file->gen);
 	file->fd = jp_steal_fd(&fd);
 	memcpy(file->name, map->name, length);

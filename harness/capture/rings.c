@@ -43,11 +43,11 @@ static uint64_t sample_size(const struct jp_session *session)
 	return size;
 }
 
-static uint64_t round_up_size(uint64_t least)
+static uint64_t round_up_size(uint64_t min_size)
 {
 	uint64_t size = (uint64_t)sysconf(_SC_PAGESIZE);
 
-	while (size < least && size < (UINT64_C(1) << 62))
+	while (size < min_size && size < (UINT64_C(1) << 62))
 		size *= 2;
 	return size;
 }
@@ -129,11 +129,11 @@ static int open_owners(struct jp_session *session, struct jp_error *err)
 /* Halves the ring size of one stream: the stream that needs its size least. Keeps a size that the
  * user requested. Returns false if no size can be halved. */
 static bool shrink_rings(const struct jp_capture_options *options, uint64_t size[JP_STREAMS],
-			 uint64_t least)
+			 uint64_t min_size)
 {
 	if (size[JP_SIDEBAND] > SIDEBAND_AMPLE && !options->sideband_ring)
 		size[JP_SIDEBAND] /= 2;
-	else if (size[JP_SAMPLING] > least && !options->ring)
+	else if (size[JP_SAMPLING] > min_size && !options->ring)
 		size[JP_SAMPLING] /= 2;
 	else if (size[JP_SIDEBAND] > SIDEBAND_LEAST && !options->sideband_ring)
 		size[JP_SIDEBAND] /= 2;
@@ -148,7 +148,7 @@ static int size_rings(struct jp_session *session, uint64_t bytes, uint64_t size[
 {
 	const struct jp_capture_options *options = &session->options;
 	const bool asked = options->ring || options->sideband_ring;
-	uint64_t least = round_up_size(2 * bytes);
+	uint64_t min_size = round_up_size(2 * bytes);
 	uint64_t wanted = bytes * options->frequency / STALLS_PER_SECOND;
 	int ret;
 
@@ -157,12 +157,12 @@ static int size_rings(struct jp_session *session, uint64_t bytes, uint64_t size[
 		options->sideband_ring ? round_up_size(options->sideband_ring) : SIDEBAND_RING;
 	if (size[JP_SAMPLING] > LARGEST_RING && !options->ring)
 		size[JP_SAMPLING] = LARGEST_RING;
-	if (size[JP_SAMPLING] < least)
-		size[JP_SAMPLING] = least;
+	if (size[JP_SAMPLING] < min_size)
+		size[JP_SAMPLING] = min_size;
 	while ((ret = map_rings(session->recorder, JP_STREAMS * session->nr_cpus, size)) != 0) {
 		const bool scarce = ret == -EPERM || ret == -ENOMEM;
 
-		if (!scarce || !shrink_rings(options, size, least))
+		if (!scarce || !shrink_rings(options, size, min_size))
 			return jp_fail(err, scarce && asked ? EOPNOTSUPP : -ret,
 				       "mmap of rings of %llu + %llu bytes on %u CPUs: %s "
 				       "(RLIMIT_MEMLOCK, kernel.perf_event_mlock_kb=%ld)",

@@ -78,13 +78,13 @@ static int wait_for_end(pid_t pid, unsigned int limit)
 	return ready < 0 ? errno : ready == 0 ? ETIMEDOUT : 0;
 }
 
-static void answer_how_probe_ended(struct jp_answer *answer, int late, int status,
+static void answer_how_probe_ended(struct jp_answer *answer, int wait_error, int status,
 				   unsigned int limit)
 {
-	if (late == ETIMEDOUT)
+	if (wait_error == ETIMEDOUT)
 		jp_answer_missing(answer, "an end of the probe within %u ms", limit);
-	else if (late)
-		jp_answer_missing(answer, "pidfd_open: %s", jp_answer_errno(late));
+	else if (wait_error)
+		jp_answer_missing(answer, "pidfd_open: %s", jp_answer_errno(wait_error));
 	else if (WIFSIGNALED(status))
 		jp_answer_missing(answer, "an end of the probe: it died of SIG%s",
 				  sigabbrev_np(WTERMSIG(status)));
@@ -100,7 +100,7 @@ int jp_fact_ask(const struct jp_fact *fact, unsigned int limit, struct jp_answer
 {
 	struct jp_answer *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 					MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	int status = 0, late;
+	int status = 0, wait_error;
 	pid_t pid;
 
 	if (shared == MAP_FAILED)
@@ -115,14 +115,14 @@ int jp_fact_ask(const struct jp_fact *fact, unsigned int limit, struct jp_answer
 		return jp_fail(err, errno, "%s: fork: %s", fact->name, strerror(errno));
 	}
 	setpgid(pid, pid); /* parent and child both call setpgid(), because either may run first */
-	late = wait_for_end(pid, limit);
+	wait_error = wait_for_end(pid, limit);
 	kill(-pid, SIGKILL);
 	kill(pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		;
-	answer_how_probe_ended(shared, late, status, limit);
+	answer_how_probe_ended(shared, wait_error, status, limit);
 	*answer = *shared;
 	munmap(shared, sizeof(*shared));
 	return 0;

@@ -349,7 +349,7 @@ static int gather_injected(struct gathered *all)
 
 static int gather(struct gathered *all)
 {
-	int ret, late;
+	int ret, finish_error;
 
 	all->truth = jp_truth_load(all->ask->truth, all->err);
 	if (!all->truth)
@@ -358,9 +358,9 @@ static int gather(struct gathered *all)
 	if (!all->copies)
 		return -EIO;
 	ret = read_capture(all, all->ask->capture) ?: check_times(all) ?: gather_injected(all);
-	late = jp_elf_copies_finish(all->copies, ret ? NULL : all->err);
-	if (ret || late)
-		return ret ?: late;
+	finish_error = jp_elf_copies_finish(all->copies, ret ? NULL : all->err);
+	if (ret || finish_error)
+		return ret ?: finish_error;
 	copy_perf_maps(all);
 	measure_clock_slack(all);
 	return copy_input(all, all->ask->truth, "truth")

@@ -96,14 +96,14 @@ int jp_program_load(struct jp_program *program)
 static const struct jp_function *pick_function(const struct jp_program *program,
 					       enum jp_shape shape, unsigned index)
 {
-	size_t first = 0, count = 0;
+	size_t start = 0, count = 0;
 
-	while (program->functions[first].shape != shape)
-		first++;
-	while (first + count < program->nr_functions &&
-	       program->functions[first + count].shape == shape)
+	while (program->functions[start].shape != shape)
+		start++;
+	while (start + count < program->nr_functions &&
+	       program->functions[start + count].shape == shape)
 		count++;
-	return &program->functions[first + index % count];
+	return &program->functions[start + index % count];
 }
 
 /* The usual mix: the outermost function mostly has a frame pointer, the middle has every shape, and

@@ -31,11 +31,11 @@ class Toy(Adapter):
         started.wait()
 
     def take_samples(self, started: threading.Event) -> None:
-        seized = set()
+        seized_tids = set()
         while self.running:
             for tid in map(int, os.listdir(f"/proc/{self.pid}/task")):
-                if tid in seized or ptrace(SEIZE, tid, None, None) == 0:
-                    seized.add(tid)
+                if tid in seized_tids or ptrace(SEIZE, tid, None, None) == 0:
+                    seized_tids.add(tid)
                     self.sample_thread(tid)
             started.set()
 

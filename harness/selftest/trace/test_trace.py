@@ -105,7 +105,7 @@ class Callers(Trace):
         self.check("native_holes", *SHORTER)
 
     def test_without_main_thread(self) -> None:
-        """The bursts end although threads come and go all the time. Few meet emitted code."""
+        """Bursts end although threads start and exit. Few bursts meet emitted code."""
         self.check("thread_churn", "--shorter", "100", right=0, bursts=2, steps=500)
 
 

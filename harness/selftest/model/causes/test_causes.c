@@ -257,8 +257,8 @@ TEST(fork_while_attaching)
 	}
 }
 
-/* Code is mapped before, while or after a profiler attaches, which does not state when it enabled
- * its first event, unlike our captures. */
+/* Tests code that is mapped before, while or after a profiler attaches. Unlike our captures, the
+ * profiler does not state when it enabled its first event. */
 TEST(attach_of_profiler)
 {
 	static const struct {
