@@ -111,8 +111,8 @@ int jp_delegate_input(const struct jp_delegate *delegate, const char *path, stru
 
 /* Descends from @folder along @rest. Follows no link, and enters only folders that nobody else can
  * write to: a copied link may lead out of @folder. Returns the descriptor of the last folder, or
- * -errno. @last: the last part of @rest. */
-static int open_path_below(int folder, const char *rest, const char **last)
+ * -errno. @base: the last part of @rest. */
+static int open_path_below(int folder, const char *rest, const char **base)
 {
 	jp_cleanup_close int at = openat(folder, ".", TO_LIST);
 	const char *slash;
@@ -132,7 +132,7 @@ static int open_path_below(int folder, const char *rest, const char **last)
 		close(at);
 		at = next;
 	}
-	*last = rest;
+	*base = rest;
 	if (at < 0)
 		return -errno;
 	return jp_trusted_open(at) && strcmp(rest, "..") ? jp_steal_fd(&at) : -EACCES;
@@ -150,28 +150,28 @@ static const char *skip_folder(const char *path, const char *folder)
 }
 
 /* Opens the parent folder of @path if it is within the input or the further folders. Returns
- * -EACCES if it is in none of them. *@last: the last component of @path. */
-static int open_folder_of(const struct jp_delegate *delegate, const char *path, const char **last)
+ * -EACCES if it is in none of them. *@base: the last component of @path. */
+static int open_folder_of(const struct jp_delegate *delegate, const char *path, const char **base)
 {
 	for (size_t i = 0; i < JP_DELEGATE_FOLDERS; i++) {
 		const char *rest = skip_folder(path, delegate->folders[i].path)
 					   ?: skip_folder(path, delegate->folders[i].real);
 
 		if (rest && delegate->folders[i].fd >= 0)
-			return open_path_below(delegate->folders[i].fd, rest, last);
+			return open_path_below(delegate->folders[i].fd, rest, base);
 	}
 	return -EACCES;
 }
 
 int jp_delegate_folder(const struct jp_delegate *delegate, const char *path, struct jp_error *err)
 {
-	const char *last;
-	jp_cleanup_close int above = open_folder_of(delegate, path, &last);
+	const char *base;
+	jp_cleanup_close int parent = open_folder_of(delegate, path, &base);
 	int fd;
 
-	if (above < 0)
-		return jp_fail(err, -above, "%s: %s", path, strerror(-above));
-	fd = openat(above, *last ? last : ".", BELOW);
+	if (parent < 0)
+		return jp_fail(err, -parent, "%s: %s", path, strerror(-parent));
+	fd = openat(parent, *base ? base : ".", BELOW);
 	return fd < 0 ? jp_fail(err, errno, "%s: %s", path, strerror(errno)) : fd;
 }
 
@@ -245,18 +245,18 @@ static int open_readable_file(const struct jp_readable_file *file, struct jp_err
 int jp_delegate_file(const struct jp_delegate *delegate, const char *path, struct jp_error *err)
 {
 	const struct jp_readable *readable = delegate->readable;
-	const char *last;
-	jp_cleanup_close int above = -1;
+	const char *base;
+	jp_cleanup_close int parent = -1;
 	uint64_t size;
 	size_t i;
 
 	jp_search(i, readable->nr_files, strcmp(readable->files[i].path, path) < 0);
 	if (i < readable->nr_files && strcmp(readable->files[i].path, path) == 0)
 		return open_readable_file(&readable->files[i], err);
-	above = open_folder_of(delegate, path, &last);
-	if (above == -EACCES)
+	parent = open_folder_of(delegate, path, &base);
+	if (parent == -EACCES)
 		return open_input_of_root(delegate, path, err);
-	if (above < 0)
-		return jp_fail(err, -above, "%s: %s", path, strerror(-above));
-	return jp_untrusted_open_at(above, last, path, -1, &size, err);
+	if (parent < 0)
+		return jp_fail(err, -parent, "%s: %s", path, strerror(-parent));
+	return jp_untrusted_open_at(parent, base, path, -1, &size, err);
 }

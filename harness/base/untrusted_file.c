@@ -169,9 +169,9 @@ static int read_path(int fd, char path[PATH_MAX])
 
 static int build_path_below(int dir, const char *name, char path[PATH_MAX])
 {
-	char above[PATH_MAX];
+	char parent[PATH_MAX];
 
-	return read_path(dir, above) ?: jp_path_build(path, PATH_MAX, NULL, "%s/%s", above, name);
+	return read_path(dir, parent) ?: jp_path_build(path, PATH_MAX, NULL, "%s/%s", parent, name);
 }
 
 int jp_untrusted_folder(int dir, const char *name)
@@ -216,10 +216,10 @@ static int open_below_through_parent(int root, const char *path, int64_t owner, 
 				     struct jp_error *err)
 {
 	char whole[PATH_MAX];
-	jp_cleanup_close int above =
+	jp_cleanup_close int parent =
 		read_path(root, whole) ? -1 : jp_delegate_ask(JP_DELEGATED_FOLDER, whole, NULL);
 
-	if (above < 0 || !is_same_file(above, root) || build_path_below(root, path, whole))
+	if (parent < 0 || !is_same_file(parent, root) || build_path_below(root, path, whole))
 		return jp_fail(err, EACCES, "%s: %s", path, strerror(EACCES));
 	return open_through_parent(whole, owner, size, err);
 }

@@ -25,11 +25,12 @@ static char folder[PATH_MAX];
 static bool has_trusted_parent(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	char above[PATH_MAX], real[PATH_MAX];
+	char parent[PATH_MAX], real[PATH_MAX];
 	struct jp_error err;
 
-	snprintf(above, sizeof(above), "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
-	if (!jp_trusted_folder(*above ? above : "/", real, sizeof(real), &err))
+	snprintf(parent, sizeof(parent), "%.*s", slash ? (int)(slash - path) : 1,
+		 slash ? path : ".");
+	if (!jp_trusted_folder(*parent ? parent : "/", real, sizeof(real), &err))
 		return true;
 	fprintf(stderr, "jitproof workload: %s\n", err.text);
 	return false;
