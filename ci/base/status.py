@@ -2,11 +2,12 @@
 """Exit statuses: a program that fails prints one line, not a traceback."""
 
 import argparse
+import contextlib
 import os
 import signal
 import sys
 import types
-from typing import Callable, NoReturn
+from typing import Callable, Iterator, NoReturn
 
 
 class Ended(Exception):
@@ -56,6 +57,22 @@ def drop_output() -> None:
 def stop(number: int, _frame: types.FrameType | None) -> NoReturn:
     """Handles a signal as Ctrl-C: ends what runs and cleans up."""
     raise KeyboardInterrupt(signal.Signals(number).name)
+
+
+@contextlib.contextmanager
+def delay_stop() -> Iterator[None]:
+    """Delays SIGINT and SIGTERM until the end of the block, which starts a process: the caller must
+    hold the process to end it."""
+    caught: list[int] = []
+    handlers = {number: signal.signal(number, lambda number, _: caught.append(number))
+                for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    if caught:
+        stop(caught[0], None)
 
 
 Command = Callable[[argparse.Namespace], int]

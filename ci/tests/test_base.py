@@ -6,6 +6,7 @@ import contextlib
 import errno
 import io
 import os
+import signal
 import unittest
 
 from ci.base import files, process, status
@@ -18,6 +19,19 @@ class Status(unittest.TestCase):
             raise error
         with contextlib.redirect_stderr(io.StringIO()) as errors:
             return status.guard_command("x", run)(argparse.Namespace()), errors.getvalue()
+
+    def test_signal_waits_for_the_block(self) -> None:
+        """A signal ends the program behind the block, and is handled as before from then on."""
+        old = signal.signal(signal.SIGTERM, status.stop)
+        self.addCleanup(signal.signal, signal.SIGTERM, old)
+        reached = 0
+        for _ in range(2):
+            with self.assertRaises(KeyboardInterrupt):
+                with status.delay_stop():
+                    os.kill(os.getpid(), signal.SIGTERM)
+                    reached += 1
+        self.assertEqual(reached, 2)
+        self.assertIs(signal.getsignal(signal.SIGTERM), status.stop)
 
     def test_status_and_message_of_each_exception(self) -> None:
         for error, wanted in (

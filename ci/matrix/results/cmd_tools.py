@@ -43,19 +43,22 @@ def describe_cell(options: argparse.Namespace, perf: perf_tools.Perf) -> dict[st
 
 def run_jitproof(options: argparse.Namespace, perf: perf_tools.Perf, folder: str) -> str:
     """Runs the cases with one perf into @folder. Returns why the run is lost, or ""."""
-    running = subprocess.Popen(
-        [options.jitproof, "run", "--set=full", "--seed", str(options.seed), "-o", folder,
-         *options.case], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True, errors="replace",
-        env={**perf.environment, "JITPROOF_PERF": perf.path})
+    running = None
     try:
+        with status.delay_stop():
+            running = subprocess.Popen(
+                [options.jitproof, "run", "--set=full", "--seed", str(options.seed), "-o", folder,
+                 *options.case], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, text=True, errors="replace",
+                env={**perf.environment, "JITPROOF_PERF": perf.path})
         output, _ = running.communicate(timeout=TIMEOUT_S)
     except subprocess.TimeoutExpired:
         return "still running after %d s" % TIMEOUT_S
     finally:
         # jitproof ends its children on SIGTERM. A script's background processes ignore SIGINT.
-        running.terminate()
-        running.communicate()
+        if running:
+            running.terminate()
+            running.communicate()
     if running.returncode in (0, 1, 4):
         return ""
     return "jitproof run ended with %d: %s" % (
