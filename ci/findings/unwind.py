@@ -122,7 +122,7 @@ def add_difference(name: str, difference: str, prepare: Callable[[Context], Sequ
 
 
 # Twelve programs in succession; about half have libc above the shell's address.
-add_difference("perf.unwind-exec", "perf takes the tables' address from before exec",
+add_difference("perf.unwind-exec", "perf reads a file's tables where it lay before an exec",
                lambda context: ["/bin/sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do %s 100; "
                                 "done" % context.program])
 add_difference("perf.unwind-twice", "perf (libdw) has the file at one of two places",

@@ -53,8 +53,8 @@ class Hunt:
         self.reductions: set[concurrent.futures.Future[None]] = set()
 
     def run_all(self, crossings: Sequence[Crossing], wanted: Signature) -> Iterator[Trial]:
-        """Runs @crossings, to see which show @wanted; yields the results in their order, up to the
-        end of the time."""
+        """Runs @crossings with the readers and twins that @wanted needs, and yields the results in
+        their order until the hunt's time is up."""
         for crossing in crossings:
             if time.monotonic() > self.end:
                 return

@@ -172,7 +172,7 @@ CLASSES: dict[str, Callable[[Pair, Mappings], bool]] = {
     "the dump is empty": lambda pair, _: pair.ours["dump"] == 0,
     "perf (libdw) has the file at one of two places": is_mapped_twice,
     "perf stops in code without a file": is_without_file,
-    "perf takes the tables' address from before exec":
+    "perf reads a file's tables where it lay before an exec":
         lambda pair, mappings: mappings.lower_before_exec(pair.ours["pid"], get_last_common(pair)),
     "sampled after sigreturn, which has no CFI":
         lambda pair, mappings: mappings.is_behind_trampoline(pair.ours["pid"], pair.a[0]),

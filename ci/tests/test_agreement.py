@@ -95,7 +95,7 @@ class Classes(Compared):
         self.mappings.add(PID, FILE + 0x100000, 0x1000, 0, True, "/usr/bin/made")
         at = FILE + 0x100000
         self.assertEqual(self.classify([at, at + 9], [at]),
-                         "perf takes the tables' address from before exec")
+                         "perf reads a file's tables where it lay before an exec")
         self.assertEqual(self.mappings.name(11, FILE), "/usr/bin/made")
         self.assertEqual(self.mappings.name(PID, FILE), "")
 

@@ -19,7 +19,7 @@ struct jp_blame {
 	uint64_t seconds; /* part of @stacks that another cause breaks before this one does */
 	uint64_t again;   /* part of @samples that is also counted at another place of the cause */
 	uint64_t absent;  /* part of @samples that were never recorded */
-	bool unnamed;     /* the cause also takes the frames' names: no mapping contains them */
+	bool unnamed;     /* the frames have no names either: no mapping contains them */
 	uint64_t names;   /* part of @samples without names; jp_blames_rank() counts them */
 	/* The remedy also restores @repairs samples, a part of @stacks, that another cause,
 	 * @repaired, breaks. @repaired NULL: no samples. */

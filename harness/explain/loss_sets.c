@@ -52,8 +52,8 @@ static int mark_found_in_set(struct jp_map *met, const void *what, size_t set)
 	return last ? again : -ENOMEM;
 }
 
-/* Subtracts the samples of a set that were counted twice: two losses of the set may have the same
- * blame, or two blames with the same cause. */
+/* Corrects the blames of the losses that a set of samples has in common. Samples of two losses with
+ * one blame were counted twice; those of two blames of one cause are noted in blame->again. */
 static int join_set(const struct jp_loss_sets *sets, size_t set, struct jp_map *met)
 {
 	const uint64_t samples = sets->list[set - 1].samples;
