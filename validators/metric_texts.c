@@ -203,7 +203,8 @@ static const struct jp_metric_text metric_texts[] = {
 	{"shown.samples", "samples that a reader does not show, or invents"},
 	{"shown.top", "samples that a reader shows at another address"},
 	{"shown.names", "samples that a reader shows with another name"},
-	{"shown.shares", "functions of which a reader counts other samples than it lists"},
+	{"shown.shares",
+	 "functions whose sample counts differ between a reader's profile and its samples"},
 	{"shown.frames", "samples that a reader shows with another stack"},
 	{"shown.unwound", "samples whose stack dump a reader unwound"},
 };
