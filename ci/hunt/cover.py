@@ -4,14 +4,16 @@
 import collections
 import itertools
 import random
+from typing import Sequence
 
 from ci.hunt.line import drop_orphans
 from ci.hunt.space import CAPTURE, WORKLOAD, Crossing, Item, Space, iterate_pairs
 
 Pair = tuple[Item, Item]
 PATIENCE = 3  # crossings without a verdict after which a pair is no longer drawn
-TRIES = 30  # random completions of an uncovered pair; the one with most new pairs is taken
-SHARE = 0.6  # probability that a random crossing sets a dimension that it does not need
+# Random completions of an uncovered pair; the one from which most new pairs are expected is taken.
+TRIES = 30
+SHARE = 0.8  # probability that a random crossing sets a dimension that it does not need
 
 
 def list_combinations(crossing: Crossing) -> set[frozenset[Item]]:
@@ -39,6 +41,8 @@ class Cover:
         # Items that are refused without a value of a dimension, which is named.
         self.lacking: list[tuple[frozenset[Item], str]] = []
         self.open: set[Pair] = set(space.list_pairs())
+        # Crossings with a pair that had a verdict, and those that ran without a verdict.
+        self.judged: collections.Counter[Pair] = collections.Counter()
         self.unjudged: collections.Counter[Pair] = collections.Counter()
         self.ran: set[frozenset[Item]] = set()  # items and pairs of crossings that ran
         # Crossings that could not run, by the reason.
@@ -48,13 +52,14 @@ class Cover:
         """Counts the pairs of a crossing that was judged."""
         self.ran |= list_combinations(crossing)
         pairs = set(iterate_pairs(crossing)) & (self.open | self.covered)
+        self.judged.update(pairs)
         self.covered |= pairs
         self.open -= pairs
 
     def add_unjudged(self, crossing: Crossing) -> None:
         """Counts the pairs of a crossing that ran without a verdict."""
         self.ran |= list_combinations(crossing)
-        self.unjudged.update(set(iterate_pairs(crossing)) & self.open)
+        self.unjudged.update(iterate_pairs(crossing))
 
     def exclude(self, crossing: Crossing) -> None:
         """Excludes @crossing, and each crossing that contains it, from further tries; also an item
@@ -76,8 +81,17 @@ class Cover:
 
     def is_hopeless(self, crossing: Crossing) -> bool:
         """Returns whether @crossing has a pair that never had a verdict."""
-        return any(self.unjudged[pair] >= PATIENCE and pair in self.open
+        return any(self.unjudged[pair] >= PATIENCE and not self.judged[pair]
                    for pair in iterate_pairs(crossing))
+
+    def estimate_gain(self, pairs: Sequence[Pair]) -> float:
+        """Returns the expected number of new pairs of a crossing with @pairs. Its chance of a
+        verdict is the smallest share of judged runs of a pair; a pair that never ran counts as
+        judged once. 1 is added to the number of pairs, so that the chance counts without them."""
+        chance = min(((self.judged[pair] + 1) / (self.judged[pair] + self.unjudged[pair] + 1)
+                      for pair in pairs), default=1)
+        return (sum(pair in self.open and self.unjudged[pair] < PATIENCE for pair in pairs) +
+                1) * chance
 
     def find_suspect(self, crossing: Crossing, reason: str) -> Crossing:
         """Returns the item or pair of @crossing that is the likeliest cause of @reason, for which
@@ -124,13 +138,9 @@ class Cover:
                     if self.space.is_possible((name, value), crossing)])
         return crossing
 
-    def count_open(self, item: Item, crossing: Crossing) -> int:
-        """Returns the number of pairs of @item and a value of @crossing that are not covered."""
-        return sum((min(item, other), max(item, other)) in self.open for other in crossing.items())
-
     def fill(self, crossing: Crossing) -> Crossing:
         """Adds values of random dimensions that @crossing does not set; of each dimension the
-        possible value that covers most pairs, of equal ones a random value."""
+        possible value from which most new pairs are expected, of equal ones a random value."""
         names = sorted(set(self.space.values) - set(crossing))
         self.random.shuffle(names)
         for name in names:
@@ -138,7 +148,9 @@ class Cover:
                 continue
             items = [(name, value) for value in self.space.values[name]]
             self.random.shuffle(items)
-            for item in sorted(items, key=lambda item: -self.count_open(item, crossing)):
+            gains = {item: self.estimate_gain([(min(item, other), max(item, other))
+                                               for other in crossing.items()]) for item in items}
+            for item in sorted(items, key=lambda item: -gains[item]):
                 more = {**crossing, name: item[1]}
                 if self.space.is_possible(item, crossing) and not (
                         self.is_impossible(more) or self.is_hopeless(more)):
@@ -149,16 +161,15 @@ class Cover:
     def choose(self) -> Crossing:
         """Returns the next crossing."""
         best: Crossing | None = None
-        most = -1
-        wanted = {pair for pair in self.open if self.unjudged[pair] < PATIENCE}
-        opened = sorted(wanted)
+        most = -1.0
+        opened = sorted(pair for pair in self.open if self.unjudged[pair] < PATIENCE)
         for _ in range(TRIES):
             start: tuple[Item, ...] = self.random.choice(opened) if opened else ()
             made = self.complete(start)
             if made is None or self.is_impossible(made) or self.is_hopeless(made):
                 continue
             made = self.fill(made)
-            count = sum(pair in wanted for pair in iterate_pairs(made))
-            if count > most:
-                best, most = made, count
+            gain = self.estimate_gain(list(iterate_pairs(made)))
+            if gain > most:
+                best, most = made, gain
         return best or self.fill(self.complete(()) or {})

@@ -37,10 +37,12 @@ def parse_crossing(stored: Any) -> Any:
 
 
 def save(folder: str, progress: Progress, cover: Cover, clusters: Clusters) -> None:
-    value = {**dataclasses.asdict(progress), "covered": sorted(cover.covered),
+    pairs = [(pair, cover.judged[pair], cover.unjudged[pair])
+             for pair in sorted({*cover.judged, *cover.unjudged})]
+    value = {**dataclasses.asdict(progress), "pairs": pairs,
              "impossible": [sorted(items) for items in cover.impossible],
              "clusters": [one.store() for one in clusters.found.values()]}
-    files.replace(folder, {NAME: json.dumps(value, indent=1) + "\n"})
+    files.replace(folder, {NAME: json.dumps(value) + "\n"})
 
 
 def log(folder: str, trial: Trial) -> None:
@@ -61,9 +63,13 @@ def restore(folder: str, stored: dict[str, Any], cover: Cover, clusters: Cluster
             seed: int) -> Progress:
     """Continues a stored hunt with @seed; pairs that the space no longer has are dropped."""
     try:
-        covered = {parse_crossing(pair) for pair in stored["covered"]} & cover.open
-        cover.covered |= covered
-        cover.open -= covered
+        for stored_pair, judged, unjudged in stored["pairs"]:
+            pair = parse_crossing(stored_pair)
+            cover.unjudged[pair] = unjudged
+            if judged and pair in cover.open:
+                cover.judged[pair] = judged
+                cover.covered.add(pair)
+                cover.open.remove(pair)
         for items in stored["impossible"]:
             cover.exclude(dict(parse_crossing(items)))
         for one in stored["clusters"]:

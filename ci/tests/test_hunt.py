@@ -184,6 +184,21 @@ class Covers(unittest.TestCase):
             self.assertTrue(pairs.isdisjoint(iterate_pairs(cover.choose())))
         self.assertEqual(cover.open, pairs)
 
+    def test_pairs_that_rarely_have_a_verdict(self) -> None:
+        """Values whose crossings rarely had a verdict together are drawn apart."""
+        space = Space(LISTED)
+        together = {WORKLOAD: "other", PUBLISH: "map"}
+        cover, plain = Cover(space, 1), Cover(space, 1)
+        cover.add(together)
+        for _ in range(30):
+            cover.add_unjudged(together)
+        counts = []
+        for each in (cover, plain):
+            each.covered |= each.open
+            each.open.clear()
+            counts.append(sum(together.items() <= each.choose().items() for _ in range(99)))
+        self.assertLess(3 * counts[0], counts[1])
+
     def test_explained(self) -> None:
         """A crossing that lacks an item is explained, one with that item is not."""
         cover = Cover(Space(LISTED), 1)
@@ -612,14 +627,15 @@ class Resuming(unittest.TestCase):
         cover.exclude({PUBLISH: "none"})
         crossing = {**line.PLAIN, PUBLISH: "map", "inside": "1"}
         cover.add(crossing)
+        cover.add_unjudged({**crossing, "inside": "2"})
         clusters.add(fail_for((PUBLISH, "map"))(crossing))
         state.save(self.folder, state.Progress(5, 7, {"FAIL": 1}), cover, clusters)
         new, found = self.make()
         stored = state.read(self.folder)
         progress = state.restore(self.folder, stored, new, found, 6)
         self.assertEqual(progress, state.Progress(6, 7, {"FAIL": 1}))
-        self.assertEqual((new.covered, new.open, new.impossible),
-                         (cover.covered, cover.open, cover.impossible))
+        for name in ("covered", "open", "judged", "unjudged", "impossible"):
+            self.assertEqual(getattr(new, name), getattr(cover, name))
         self.assertEqual(found.found, clusters.found)
 
     def test_log(self) -> None:
