@@ -125,10 +125,10 @@ class Archive:
             yield '%s "%s";\n' % item
 
     def apt(self, *arguments: str, **more: Any) -> None:
-        done = process.run(["apt-get", "-q", *arguments], env=self.environment, **more)
-        errors = [line for line in done.stderr.splitlines() if line.startswith(("E:", "Err:"))]
-        if done.returncode or errors:
-            problem = errors[-1] if errors else "exit %d" % done.returncode
+        result = process.run(["apt-get", "-q", *arguments], env=self.environment, **more)
+        errors = [line for line in result.stderr.splitlines() if line.startswith(("E:", "Err:"))]
+        if result.returncode or errors:
+            problem = errors[-1] if errors else "exit %d" % result.returncode
             raise Missing("apt-get %s: %s" % (arguments[0], remove_addresses(problem)))
 
     def ask(self, *arguments: str) -> str:
@@ -185,11 +185,11 @@ def unpack(archives: Sequence[str], root: str) -> None:
     for path in archives:
         archive = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", path], stdout=subprocess.PIPE)
         # Follow existing links, as dpkg does.
-        done = subprocess.run(["tar", "-x", "--keep-directory-symlink", "--no-same-owner",
-                               "--no-same-permissions", "--exclude=./dev/*", "-C", root],
+        result = subprocess.run(["tar", "-x", "--keep-directory-symlink", "--no-same-owner",
+                                 "--no-same-permissions", "--exclude=./dev/*", "-C", root],
                               stdin=archive.stdout, stderr=subprocess.PIPE, check=False)
         assert archive.stdout
         archive.stdout.close()
-        if archive.wait() or done.returncode:
+        if archive.wait() or result.returncode:
             raise Missing("unpacking %s: %s" % (os.path.basename(path),
-                                                done.stderr.decode(errors="replace")[-200:]))
+                                                result.stderr.decode(errors="replace")[-200:]))

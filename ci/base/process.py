@@ -19,12 +19,12 @@ def run(command: Sequence[str], **more: Any) -> "subprocess.CompletedProcess[str
 def run_or_raise(command: Sequence[str], **more: Any) -> str:
     """Returns the standard output of @command; RuntimeError with the end of its standard error if
     it fails."""
-    done = run(command, **more)
-    if done.returncode:
+    result = run(command, **more)
+    if result.returncode:
         raise RuntimeError("%s: exit %d: %s" % (
-            " ".join([os.path.basename(command[0]), *command[1:2]]), done.returncode,
-            (done.stderr or "").strip()[-300:]))
-    return done.stdout
+            " ".join([os.path.basename(command[0]), *command[1:2]]), result.returncode,
+            (result.stderr or "").strip()[-300:]))
+    return result.stdout
 
 
 def compile_c(source: str, path: str, *options: str, language: str = "c") -> None:

@@ -104,10 +104,10 @@ def run(jitproof: str, command: Command, environment: dict[str, str],
         seconds: float) -> Done:
     folder = tempfile.mkdtemp(prefix="jitproof-fault-", dir="/dev/shm")
     try:
-        done = process.run(
+        result = process.run(
             [jitproof, *(text.replace("DIR", folder) for text in command.arguments)],
             timeout=seconds, env={**os.environ, **environment})
-        status, out, err = done.returncode, done.stdout, done.stderr
+        status, out, err = result.returncode, result.stdout, result.stderr
         left = process.list_children()  # orphans too: this process is a subreaper
     except subprocess.TimeoutExpired:
         status, out, err, left = -1000, "", "", []
@@ -179,8 +179,8 @@ def measure_command(options: argparse.Namespace, shim: str, command: Command,
         if time.monotonic() > end:
             break
         tried += 1
-        done = run(options.jitproof, command, {**preload, "FAULT_N": str(number)}, seconds)
-        why = find_error(command, good, done)
+        result = run(options.jitproof, command, {**preload, "FAULT_N": str(number)}, seconds)
+        why = find_error(command, good, result)
         if why:
             bad.append(f"{command.name}: {kind} {number} of {len(sites)}: {why}")
     return Measured(len(sites), len(set(sites)), tried, bad)

@@ -91,10 +91,10 @@ def show_missing(context: Context, perf: Perf) -> tuple[bool, str]:
     folder, pids = record_workloads(context, perf, "jitdump --publish-dir=.", 2)
     whole = injecting.run_inject(perf, folder)[0]
     os.unlink(os.path.join(folder, "jit-%d.dump" % pids[0]))
-    left, done = injecting.run_inject(perf, folder)
-    return whole > left and done.returncode != 0, \
+    left, result = injecting.run_inject(perf, folder)
+    return whole > left and result.returncode != 0, \
         "%d functions of two processes; %d, exit %d, after the jitdump of one was removed" % (
-            whole, left, done.returncode)
+            whole, left, result.returncode)
 
 
 def inject_changed(context: Context, perf: Perf, change: Callable[[bytes, int], bytes]
@@ -106,9 +106,9 @@ def inject_changed(context: Context, perf: Perf, change: Callable[[bytes, int], 
     path = os.path.join(folder, "jit-%d.dump" % pids[0])
     data = files.read_bytes(path)
     files.write_bytes(path, change(data, *struct.unpack_from("<I", data, 8)))
-    left, done = injecting.run_inject(perf, folder)
-    return whole > 0 and left == 0 and done.returncode == 0, \
-        "%d functions; %d, exit %d, after the change" % (whole, left, done.returncode)
+    left, result = injecting.run_inject(perf, folder)
+    return whole > 0 and left == 0 and result.returncode == 0, \
+        "%d functions; %d, exit %d, after the change" % (whole, left, result.returncode)
 
 
 @perf_finding("perf.inject-long-header")

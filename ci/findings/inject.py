@@ -33,10 +33,11 @@ def run_inject(perf: Perf, folder: str, *options: str
     for path in glob.glob(os.path.join(folder, "jitted-*")):
         os.unlink(path)
     home = os.path.join(folder, "home")
-    done = perf.run("--buildid-dir", home, "inject", "--jit", *options,
-                    "-i", os.path.join(folder, "perf.data"), "-o", os.path.join(folder, "injected"))
+    result = perf.run("--buildid-dir", home, "inject", "--jit", *options,
+                      "-i", os.path.join(folder, "perf.data"),
+                      "-o", os.path.join(folder, "injected"))
     shutil.rmtree(home, ignore_errors=True)
-    return len(glob.glob(os.path.join(folder, "jitted-*"))), done
+    return len(glob.glob(os.path.join(folder, "jitted-*"))), result
 
 
 @finding("perf.attach-delay")
@@ -57,11 +58,11 @@ def show_namespaces(context: Context, perf: Perf) -> tuple[bool, str]:
     start = ("mkfifo ready; unshare --pid --fork sh -c 'exec \"$0\" workload anon_exec --truth "
              "truth --publish=jitdump --publish-dir=\"$1\" --control-fd=none' \"$0\" \"$1\" "
              ">ready 2>ready.err & echo $! >pid; read line <ready")
-    done = perf.run("record", "-N", "-q", "-k", "mono", "-e", "cpu-clock", "-o", "perf.data",
-                    "--", "sh", "-c", start, context.jitproof, folder, cwd=folder)
+    result = perf.run("record", "-N", "-q", "-k", "mono", "-e", "cpu-clock", "-o", "perf.data",
+                      "--", "sh", "-c", start, context.jitproof, folder, cwd=folder)
     try:
-        if done.returncode:
-            raise RuntimeError("perf %s record: %s" % (perf.version, done.stderr[-200:]))
+        if result.returncode:
+            raise RuntimeError("perf %s record: %s" % (perf.version, result.stderr[-200:]))
         alive = run_inject(perf, folder)[0]
     finally:
         end_namespace(folder)
@@ -117,8 +118,8 @@ int main(void)
 
 def count_vdso_names(perf: Perf, path: str) -> int:
     """Returns the number of samples that perf shows with a function of the vDSO."""
-    done = perf.run("script", "-F", "ip,sym", "-i", path)
-    return done.stdout.count("__vdso_")
+    result = perf.run("script", "-F", "ip,sym", "-i", path)
+    return result.stdout.count("__vdso_")
 
 
 @perf_finding("perf.inject-vdso")
@@ -129,8 +130,8 @@ def show_vdso(context: Context, perf: Perf) -> tuple[bool, str]:
     recording.run_record(perf, "-e", "cpu-clock:u", "-o", path, "--", program)
     found, lost = ["%d samples named in the vDSO" % count_vdso_names(perf, path)], False
     for option in ("-b", "-B"):
-        done = perf.run("inject", option, "-i", path, "-o", injected)
-        if done.returncode:
+        result = perf.run("inject", option, "-i", path, "-o", injected)
+        if result.returncode:
             found.append("no %s" % option)
             continue
         named = count_vdso_names(perf, injected)
@@ -145,11 +146,11 @@ def show_map(context: Context, perf: Perf) -> tuple[bool, str]:
     with recording.run_workload(context, "anon_exec", "--publish=map") as child:
         recording.run_record(perf, "-q", "-e", "cpu-clock:u", "-o", path, "-p", str(child.pid),
                              "--", "sleep", "0.3")
-    done = perf.run("inject", "-B", "-i", path, "-o", injected)
+    result = perf.run("inject", "-B", "-i", path, "-o", injected)
     before, after = (perf.run("script", "-F", "ip,sym", "-i", file).stdout.count(" program")
                      for file in (path, injected))
     os.unlink("/tmp/perf-%d.map" % child.pid)
-    if done.returncode:
+    if result.returncode:
         return False, "no -B"
     return before > 0 and not after, "%d samples named by the map, %d after -B" % (before, after)
 
@@ -184,16 +185,16 @@ def show_build_id_size(context: Context, perf: Perf) -> tuple[bool, str]:
     path, injected = context.path("ids.data"), context.path("ids.injected")
     recording.run_record(oldest, "-e", "cpu-clock:u", "-o", path, "--", context.program, "100")
     oldest.run("inject", "-b", "-i", path, "-o", injected)
-    done = perf.run("script", "-F", "time", "-i", injected)
-    return done.returncode != 0, "script of %s's inject -b: %d samples, message: %s" % (
-        oldest.version, done.stdout.count("\n"), (done.stderr.splitlines() or ["nothing"])[0])
+    result = perf.run("script", "-F", "time", "-i", injected)
+    return result.returncode != 0, "script of %s's inject -b: %d samples, message: %s" % (
+        oldest.version, result.stdout.count("\n"), (result.stderr.splitlines() or ["nothing"])[0])
 
 
 @perf_finding("perf.inject-pipe-build-ids")
 def show_pipe_build_ids(context: Context, perf: Perf) -> tuple[bool, str]:
     path, injected = context.path("pipe.data"), context.path("injected.data")
     recording.record_pipe(perf, context, path)
-    done = perf.run("inject", "-b", "-i", path, "-o", injected)
+    result = perf.run("inject", "-b", "-i", path, "-o", injected)
     hidden = count_hidden_bytes(files.read_bytes(injected))
     return hidden > 0, \
-        "exit status %d; attrs lie over %d bytes of build ids" % (done.returncode, hidden)
+        "exit status %d; attrs lie over %d bytes of build ids" % (result.returncode, hidden)

@@ -66,13 +66,13 @@ def build_id(context: Context) -> Iterator[Shown]:
     with record_system_wide(context, list_perfs[-1]):
         for perf in list_perfs:
             options = ["--no-buildid-mmap"] if perf.number >= (5, 12) else []
-            done = perf.run("record", *options, "-e", "cpu-clock:u", "-o", path, "--",
-                            context.program, "200")
+            result = perf.run("record", *options, "-e", "cpu-clock:u", "-o", path, "--",
+                              context.program, "200")
             wrong = [misc & MMAP_BUILD_ID != 0 for kind,
                      misc, _ in read_records(path) if kind == MMAP2]
-            end = "signal %d" % -done.returncode if done.returncode < 0 else \
-                "status %d" % done.returncode
-            if done.returncode == 0:
+            end = "signal %d" % -result.returncode if result.returncode < 0 else \
+                "status %d" % result.returncode
+            if result.returncode == 0:
                 shown = perf.run("script", "-F", "ip,sym", "-i", path).stdout.splitlines()
                 end += ", %d of %d samples without a name" % (
                     sum("[unknown]" in line for line in shown), len(shown))
@@ -120,10 +120,10 @@ def show_short_tasks(context: Context) -> Iterator[Shown]:
     perf, path = context.list_perfs()[-1], context.path("short.data")
     counts = []
     for seconds in (.003, .006):
-        done = perf.run("record", "-e", "cpu-clock", "-F", "199", "-o", path, "--",
-                        sys.executable, "-c", SHORT % seconds)
-        if done.returncode != 0:
-            raise Missing(done.stderr.strip()[:100])
+        result = perf.run("record", "-e", "cpu-clock", "-F", "199", "-o", path, "--",
+                          sys.executable, "-c", SHORT % seconds)
+        if result.returncode != 0:
+            raise Missing(result.stderr.strip()[:100])
         pids = perf.run("script", "-F", "pid", "-i", path).stdout.split()
         counts.append(len(pids) - max(map(pids.count, set(pids))))
     yield platform.release(), counts[0] < 12 and counts[1] >= 180, \
@@ -154,10 +154,10 @@ def show_unaligned(context: Context) -> Iterator[Shown]:
     perf, path = context.list_perfs()[-1], context.path("unaligned.data")
     process.compile_c(HIGH_STACK, context.path("high"), "-nostdlib", "-static",
                       language="assembler")
-    done = perf.run("record", "-e", "cpu-clock:u", "-F", "99", "--call-graph", "dwarf", "-o", path,
-                    "--", context.path("high"))
-    if done.returncode != 0:
-        raise Missing(done.stderr.strip()[:100])
+    result = perf.run("record", "-e", "cpu-clock:u", "-F", "99", "--call-graph", "dwarf",
+                      "-o", path, "--", context.path("high"))
+    if result.returncode != 0:
+        raise Missing(result.stderr.strip()[:100])
     sizes = [size for kind, _, size in read_records(path) if kind == SAMPLE]
     odd = sum(size % 8 != 0 for size in sizes)
     yield platform.release(), odd > 0, \

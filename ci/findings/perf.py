@@ -129,13 +129,13 @@ def show_pipe_switch(context: Context, perf: Perf) -> tuple[bool, str]:
     """Writes more than one file of --switch-output to a pipe."""
     path = context.path("switch.data")
     with open(path, "wb") as output:
-        done = subprocess.run(
+        result = subprocess.run(
             [perf.path, "record", "-o", "-", "--switch-output=1M", "-F", "5000",
              "-e", "cpu-clock:u", "--call-graph=dwarf", "--", context.program, "300"],
             env=perf.environment, stdout=output, stderr=subprocess.PIPE, check=False, timeout=60)
-    return done.returncode != 0, "exit status %d after %d KB: %s" % (
-        done.returncode, os.path.getsize(path) >> 10,
-        done.stderr.decode(errors="replace").strip().splitlines()[-1])
+    return result.returncode != 0, "exit status %d after %d KB: %s" % (
+        result.returncode, os.path.getsize(path) >> 10,
+        result.stderr.decode(errors="replace").strip().splitlines()[-1])
 
 
 
@@ -169,12 +169,12 @@ def show_report_status(context: Context) -> Iterator[Shown]:
     path, perfs = context.path("later.data"), context.list_perfs()
     record_pipe(perfs[-1], context, path)
     for perf in perfs:
-        done = perf.run("report", "--stdio", "-g", "none", "-F", "sample", "-i", path)
-        listed = sum(map(int, re.findall(r"^\s*(\d+)\s*$", done.stdout, re.MULTILINE)))
+        result = perf.run("report", "--stdio", "-g", "none", "-F", "sample", "-i", path)
+        listed = sum(map(int, re.findall(r"^\s*(\d+)\s*$", result.stdout, re.MULTILINE)))
         samples = len(re.findall(r"^\s*\d+\.\d+:", perf.run(
             "script", "-F", "time", "-i", path).stdout, re.MULTILINE))
-        yield perf.version, listed < samples and not done.returncode, \
-            "exit status %d, %d of %d samples in perf report" % (done.returncode, listed, samples)
+        yield perf.version, listed < samples and not result.returncode, \
+            "exit status %d, %d of %d samples in perf report" % (result.returncode, listed, samples)
 
 
 def read_pipe(context: Context, writer: Perf) -> Iterator[Shown]:
@@ -182,11 +182,11 @@ def read_pipe(context: Context, writer: Perf) -> Iterator[Shown]:
     path = context.path("pipe.data")
     record_pipe(writer, context, path)
     for perf in context.list_perfs():
-        done = perf.run("script", "-F", "time", "-i", path)
-        yield perf.version, done.returncode != 0, \
+        result = perf.run("script", "-F", "time", "-i", path)
+        yield perf.version, result.returncode != 0, \
             "script of a pipe of %s ends with %d and %d samples, message: %s" % (
-                writer.version, done.returncode, done.stdout.count("\n"),
-                (done.stderr.strip() or "nothing").splitlines()[0])
+                writer.version, result.returncode, result.stdout.count("\n"),
+                (result.stderr.strip() or "nothing").splitlines()[0])
 
 
 @finding("perf.pipe-last-feature")
@@ -236,11 +236,11 @@ def show_first_event(context: Context, perf: Perf) -> tuple[bool, str]:
                 kinds = struct.unpack_from("<Q", data, attr + 24)[0]
                 file.seek(attr + 24)
                 file.write(struct.pack("<Q", kinds & ~PERF_SAMPLE_IP))
-    done = perf.run("script", "-i", path)
-    return done.returncode != 0, \
+    result = perf.run("script", "-i", path)
+    return result.returncode != 0, \
         "PERF_SAMPLE_IP not in the sideband's event, which samples nothing: script ends with " \
-        "%d, message: %s" % (done.returncode,
-                             (done.stderr.strip() or "nothing").splitlines()[0])
+        "%d, message: %s" % (result.returncode,
+                             (result.stderr.strip() or "nothing").splitlines()[0])
 
 
 def count_known_pages(recorder: Recorder, path: str) -> tuple[int, int]:

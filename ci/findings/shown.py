@@ -81,15 +81,15 @@ def show_threads_folder(context: Context, perf: Perf) -> tuple[bool, str]:
     path, injected = context.path("threads.data"), context.path("threads.injected")
     for old in (path, injected):
         shutil.rmtree(old, ignore_errors=True)
-    done = perf.run("record", "-q", "--threads", "-e", "cpu-clock:u", "-g", "-o", path, "--",
-                    context.program, "200")
-    if "unknown option" in done.stderr:
+    result = perf.run("record", "-q", "--threads", "-e", "cpu-clock:u", "-g", "-o", path, "--",
+                      context.program, "200")
+    if "unknown option" in result.stderr:
         return False, "record has no --threads"
     whole = recording.count_stacks(perf, path)[0]
-    done = perf.run("inject", "-i", path, "-o", injected)
+    result = perf.run("inject", "-i", path, "-o", injected)
     left = recording.count_stacks(perf, injected)[0]
-    return done.returncode == 0 and left < whole, \
-        "%d samples; inject ends with %d, then %d" % (whole, done.returncode, left)
+    return result.returncode == 0 and left < whole, \
+        "%d samples; inject ends with %d, then %d" % (whole, result.returncode, left)
 
 
 @perf_finding("perf.inject-convert")
@@ -97,11 +97,11 @@ def show_convert_refused(context: Context, perf: Perf) -> tuple[bool, str]:
     path, converted = context.path("plain.data"), context.path("converted.data")
     recording.run_record(perf, "-e", "cpu-clock:u", "-g", "-o", path, "--", context.program,
                          "100")
-    done = perf.run("inject", "--convert-callchain", "-i", path, "-o", converted)
-    refused = "requires DWARF call graph" in done.stderr
-    return refused and done.returncode == 0, \
+    result = perf.run("inject", "--convert-callchain", "-i", path, "-o", converted)
+    refused = "requires DWARF call graph" in result.stderr
+    return refused and result.returncode == 0, \
         "inject --convert-callchain of frame pointer chains ends with %d, message: %s%s" % (
-            done.returncode, (done.stderr.strip() or "nothing").splitlines()[0],
+            result.returncode, (result.stderr.strip() or "nothing").splitlines()[0],
             ", leaves %d bytes" % os.path.getsize(converted) if refused else "")
 
 

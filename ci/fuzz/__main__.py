@@ -36,10 +36,10 @@ class Fuzzed(NamedTuple):
 def run_target(target: str, options: list[str], env: dict[str, str], seconds: int, corpus: str,
                known: str) -> int:
     """Adds inputs to @corpus and minimizes it. Returns the number of runs of the target."""
-    done = process.run([target, *options, f"-max_total_time={seconds}", "-print_final_stats=1",
-                        corpus, *([known] if os.path.isdir(known) else [])], env=env, cwd=ROOT)
-    executions = re.search(r"number_of_executed_units:\s*(\d+)", done.stderr) or \
-        re.search(r"#(\d+)\s+DONE", done.stderr)
+    result = process.run([target, *options, f"-max_total_time={seconds}", "-print_final_stats=1",
+                          corpus, *([known] if os.path.isdir(known) else [])], env=env, cwd=ROOT)
+    executions = re.search(r"number_of_executed_units:\s*(\d+)", result.stderr) or \
+        re.search(r"#(\d+)\s+DONE", result.stderr)
     small = corpus + ".small"
     shutil.rmtree(small, ignore_errors=True)
     os.makedirs(small)

@@ -163,10 +163,10 @@ class Runner:
     def check(self, crossing: Crossing) -> Trial:
         """Asks jitproof whether it accepts the case line of @crossing, without running it."""
         with self._define(format_line(crossing)) as place:
-            done = process.run([self.jitproof, "list", "--expected",
-                                os.path.join(place, "expected")])
-        outcome = REJECTED if done.returncode else ACCEPTED
-        return Trial(crossing, outcome, remove_prefix(done.stderr), frozenset())
+            result = process.run([self.jitproof, "list", "--expected",
+                                  os.path.join(place, "expected")])
+        outcome = REJECTED if result.returncode else ACCEPTED
+        return Trial(crossing, outcome, remove_prefix(result.stderr), frozenset())
 
     def run(self, crossing: Crossing, seed: int, readers: str = "all") -> Trial:
         """Runs @crossing once. @readers: those of `jitproof run --readers`, if there are any."""
@@ -182,16 +182,16 @@ class Runner:
         command = [self.jitproof, "run", *(["--readers", readers] if self.perfs else []),
                    "--expected", expected, "--seed=%d" % seed, "-o", out, "hunt/hunt"]
         try:
-            done = process.run(command, env=self.environment(crossing), timeout=SECONDS * 10)
+            result = process.run(command, env=self.environment(crossing), timeout=SECONDS * 10)
         except subprocess.TimeoutExpired:
             return Trial(crossing, "TIMEOUT", "", frozenset({Signature("TIMEOUT", "of the run")}))
         results = os.path.join(out, "results.jsonl")
         if not os.path.exists(results):
-            why = remove_prefix(done.stderr or done.stdout)
-            if done.returncode in (2, 99):
+            why = remove_prefix(result.stderr or result.stdout)
+            if result.returncode in (2, 99):
                 return Trial(crossing, REJECTED, why, frozenset())
             return Trial(crossing, "BROKEN", why, frozenset(
-                {Signature("BROKEN", "status %d" % done.returncode)}))
+                {Signature("BROKEN", "status %d" % result.returncode)}))
         trial = make_trial(crossing, read_result(results))
         if trial.outcome == "PASS" and crossing.get(INJECT) == "perf":
             trial.merged = self._merge_again(os.path.join(out, "hunt/hunt"),

@@ -15,8 +15,8 @@ PLACE = re.compile(r"([^\s:][^:]*):(\d+):(?:\d+:)? *(.*)")
 
 
 def run(tree: Tree, command: Sequence[str]) -> tuple[int, str]:
-    done = process.run(command, cwd=tree.root, stderr=subprocess.STDOUT)
-    return done.returncode, done.stdout
+    result = process.run(command, cwd=tree.root, stderr=subprocess.STDOUT)
+    return result.returncode, result.stdout
 
 
 def check_format(tree: Tree) -> Iterator[Found]:

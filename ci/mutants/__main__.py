@@ -31,8 +31,8 @@ CHANGING = ("run ", "judge run ", "explain run ", "inject ", "tampered.")
 
 
 def describe_commit() -> str:
-    done = process.run(["git", "describe", "--always", "--dirty"], cwd=TREE)
-    return done.stdout.strip() or "unknown"
+    result = process.run(["git", "describe", "--always", "--dirty"], cwd=TREE)
+    return result.stdout.strip() or "unknown"
 
 
 class Worker:

@@ -64,10 +64,10 @@ class Bench:
         top = os.path.join(self.folder, "run")
         if not os.path.exists(os.path.join(top, "results.jsonl")):
             shutil.rmtree(top, ignore_errors=True)
-            done = process.run([self.build.binary, "run", "--set=check", "-o", top])
-            if done.returncode not in (0, 1):
+            result = process.run([self.build.binary, "run", "--set=check", "-o", top])
+            if result.returncode not in (0, 1):
                 raise status.Missing("`jitproof run` exits with %d: name a recorded run" %
-                                     done.returncode)
+                                     result.returncode)
         return top
 
     def list_oracles(self) -> Iterator[oracles.Oracle]:

@@ -28,10 +28,10 @@ class Build:
         self.linker, self.objects, oracles.LIBRARIES[:] = split_link(link)
 
     def make(self, *targets: str) -> None:
-        done = process.run(["make", "-j2", "O=" + self.folder, *self.options, *targets],
-                           cwd=self.tree)
-        if done.returncode:
-            raise Unusable("make %s: %s" % (" ".join(targets), done.stderr.strip()[-300:]))
+        result = process.run(["make", "-j2", "O=" + self.folder, *self.options, *targets],
+                             cwd=self.tree)
+        if result.returncode:
+            raise Unusable("make %s: %s" % (" ".join(targets), result.stderr.strip()[-300:]))
 
     def find_command(self, target: str, *options: str) -> list[str]:
         path = os.path.join(self.folder, target)

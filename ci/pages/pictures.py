@@ -51,9 +51,9 @@ def make_case_page(jitproof: str, picture: Picture, folder: str) -> str:
     for command in ([program, "run", "-o", run, picture.case],
                     [program, "report", "-o", page,
                      os.path.join(subject, "perf.data") if picture.explained else run]):
-        done = process.run(command)
-        if done.returncode:
-            raise status.Missing("%s: %s" % (" ".join(command), done.stdout + done.stderr))
+        result = process.run(command)
+        if result.returncode:
+            raise status.Missing("%s: %s" % (" ".join(command), result.stdout + result.stderr))
     return page
 
 

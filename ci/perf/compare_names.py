@@ -16,11 +16,11 @@ KNOWN = ((5, 10), (6, 1), (6, 12), (7, 2), (7, 3))
 def count_by_perf(perf: perf_tools.Perf, path: str) -> dict[int, list[int]]:
     """Returns by pid the number of samples in user space, of those with a name, and of those in a
     vDSO without a name. Raises Missing if perf cannot read the file."""
-    done = perf.run("script", "-i", path, "-G", "-F", "pid,ip,sym,dso")
-    if done.returncode or not done.stdout:
-        raise Missing("perf %s: %s" % (perf.version, done.stderr.strip().splitlines()[-1:]))
+    result = perf.run("script", "-i", path, "-G", "-F", "pid,ip,sym,dso")
+    if result.returncode or not result.stdout:
+        raise Missing("perf %s: %s" % (perf.version, result.stderr.strip().splitlines()[-1:]))
     found: dict[int, list[int]] = collections.defaultdict(lambda: [0, 0, 0])
-    for line in done.stdout.splitlines():
+    for line in result.stdout.splitlines():
         words = line.split(None, 2)
         if len(words) < 3 or int(words[1], 16) >= KERNEL:
             continue
@@ -32,12 +32,12 @@ def count_by_perf(perf: perf_tools.Perf, path: str) -> dict[int, list[int]]:
 
 
 def count_by_judge(jitproof: str, path: str, version: tuple[int, ...]) -> dict[int, list[int]]:
-    done = process.run([jitproof, "judge", "--json", path], timeout=600)
-    if done.returncode:
-        raise Missing("judge: %s" % done.stderr)
+    result = process.run([jitproof, "judge", "--json", path], timeout=600)
+    if result.returncode:
+        raise Missing("judge: %s" % result.stderr)
     name = "%d.%d" % max(known for known in KNOWN if known <= max(version[:2], KNOWN[0]))
     return {one["pid"]: [one["names"]["samples"], one["names"]["named_by_perf"][name]]
-            for one in json.loads(done.stdout)["processes"] if "names" in one}
+            for one in json.loads(result.stdout)["processes"] if "names" in one}
 
 
 def find_differences(perf: perf_tools.Perf, jitproof: str, path: str) -> list[str]:

@@ -51,22 +51,22 @@ READINGS: tuple[Reading, ...] = (
 def find_problems(jitproof: str, path: str, perf: str) -> list[str]:
     """Returns a line for each problem."""
     wrong = []
-    done = check_reading(jitproof, "judge", "--json", path)
-    if done.returncode:
-        return [f"jitproof judge --json: exit {done.returncode}: {done.stderr.strip()}"]
-    ours = json.loads(done.stdout)["samples"]
+    result = check_reading(jitproof, "judge", "--json", path)
+    if result.returncode:
+        return [f"jitproof judge --json: exit {result.returncode}: {result.stderr.strip()}"]
+    ours = json.loads(result.stdout)["samples"]
     if not ours:
         wrong.append("jitproof counts no sample")
     for name, arguments, count in READINGS:
-        done = check_reading(perf, *arguments, "-i", path)
-        if done.returncode:
-            wrong.append(f"perf {name}: exit {done.returncode}")
-        if done.stderr.strip():
-            wrong.append(f"perf {name} prints: {done.stderr.strip().splitlines()[0]}")
+        result = check_reading(perf, *arguments, "-i", path)
+        if result.returncode:
+            wrong.append(f"perf {name}: exit {result.returncode}")
+        if result.stderr.strip():
+            wrong.append(f"perf {name} prints: {result.stderr.strip().splitlines()[0]}")
         if not count:
             continue
         try:
-            theirs = count(done.stdout)
+            theirs = count(result.stdout)
         except (AttributeError, ValueError, IndexError):
             wrong.append(f"perf {name}: no count in its output")
             continue

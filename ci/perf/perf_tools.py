@@ -70,12 +70,12 @@ class Perf:
 def read_version(path: str) -> str:
     """Reads the version of the perf @path. Raises Missing if it does not start."""
     try:
-        done = process.run([path, "--version"], timeout=60)
+        result = process.run([path, "--version"], timeout=60)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Missing("it does not start: %s" % error) from error
-    match = re.match(r"perf version (\d\S*)", done.stdout)
+    match = re.match(r"perf version (\d\S*)", result.stdout)
     if not match:
-        raise Missing("it does not start: %s" % (done.stderr or done.stdout).strip()[:200])
+        raise Missing("it does not start: %s" % (result.stderr or result.stdout).strip()[:200])
     return match.group(1)
 
 

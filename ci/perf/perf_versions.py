@@ -183,8 +183,8 @@ def record_ours(options: argparse.Namespace, arguments: Sequence[str], attach: b
     """Records a capture with jitproof. Returns an error message, or None."""
     command = [options.jitproof, "record", *arguments, "-o", path]
     if not attach:
-        done = process.run(command + ["--", options.program, BUSY], timeout=300)
-        return None if done.returncode == 0 else done.stderr.strip()
+        result = process.run(command + ["--", options.program, BUSY], timeout=300)
+        return None if result.returncode == 0 else result.stderr.strip()
     # The capture ends with its program.
     with subprocess.Popen([options.program, BUSY, "wait"], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE) as program:
@@ -252,13 +252,13 @@ def check_theirs(options: argparse.Namespace, perf: Perf, sums: Sums) -> None:
               shows: tuple[Sequence[str], str] | None) -> dict[str, Any]:
         path = os.path.join(options.dir, "theirs-%s.data" % name)
         event = [] if name == "group" else ["-e", "cpu-clock"]
-        done = perf.run("record", "-k", "mono", "-F", "1999", *event, *arguments, "-o", path, "--",
-                        options.program, BUSY)
-        if UNKNOWN.search(done.stderr):
+        result = perf.run("record", "-k", "mono", "-F", "1999", *event, *arguments, "-o", path,
+                          "--", options.program, BUSY)
+        if UNKNOWN.search(result.stderr):
             return {"state": "SKIP", "text": "perf has no " + " ".join(arguments)}
-        if done.returncode:
+        if result.returncode:
             return {"state": "FAIL", "text": "perf record: exit %d: %s" % (
-                done.returncode, done.stderr.strip()[-200:])}
+                result.returncode, result.stderr.strip()[-200:])}
         if shows and shows[1] not in perf.run(*shows[0], "-i", path).stdout:
             return {"state": "SKIP", "text": "perf and this kernel ignore %s: perf %s does not "
                     "print %s" % (" ".join(arguments), " ".join(shows[0]), shows[1])}

@@ -55,11 +55,11 @@ def capture(options: argparse.Namespace, name: str, perf_options: Sequence[str],
     command = [options.perf, *RECORD, *perf_options, "-o", "-" if pipe else path, "--",
                options.node, *node_options, script]
     with open(path if pipe else os.devnull, "wb") as out:
-        done = subprocess.run(command, stdout=out, stderr=subprocess.PIPE, check=False,
-                              cwd=options.dir)
-    if done.returncode:
-        return "%s: exit %d: %s" % (" ".join(command), done.returncode,
-                                    done.stderr.decode(errors="replace").strip())
+        result = subprocess.run(command, stdout=out, stderr=subprocess.PIPE, check=False,
+                                cwd=options.dir)
+    if result.returncode:
+        return "%s: exit %d: %s" % (" ".join(command), result.returncode,
+                                    result.stderr.decode(errors="replace").strip())
     return None
 
 

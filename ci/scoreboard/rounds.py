@@ -126,12 +126,12 @@ class Rounds:
         if self.keeps:
             shutil.rmtree(run, ignore_errors=True)
             os.makedirs(os.path.dirname(run), exist_ok=True)
-        done = process.run(self.command(run, number, profiler, scene), timeout=TIMEOUT_S,
-                           env=make_environment())
-        if done.returncode not in (0, UNJUDGED, MISSING):
-            raise Unusable("%s %s: %s" % (profiler, scene, done.stderr.strip()))
-        name, text = (scene, done.stdout) if done.returncode != MISSING else \
-            ("missing", done.stderr.strip().removeprefix("jitproof score: "))
+        result = process.run(self.command(run, number, profiler, scene), timeout=TIMEOUT_S,
+                             env=make_environment())
+        if result.returncode not in (0, UNJUDGED, MISSING):
+            raise Unusable("%s %s: %s" % (profiler, scene, result.stderr.strip()))
+        name, text = (scene, result.stdout) if result.returncode != MISSING else \
+            ("missing", result.stderr.strip().removeprefix("jitproof score: "))
         if self.again:
             text = complete_answer(text, files.read(run + ANSWER))
         elif self.keeps and name == scene:

@@ -146,10 +146,10 @@ def judge_again(program: str, cases: str, known: Condition) -> tuple[int, list[s
     ones."""
     with contextlib.ExitStack() as stack:
         path = os.path.join(drivers.make_folder(stack), "results")
-        done = process.run([os.path.abspath(program), "judge", "--results", path, cases])
+        result = process.run([os.path.abspath(program), "judge", "--results", path, cases])
         if not os.path.exists(path) or not os.path.getsize(path):
             print("soak: %s judge: status %d: %s" % (
-                os.path.basename(program), done.returncode, done.stderr.strip()[-200:]),
+                os.path.basename(program), result.returncode, result.stderr.strip()[-200:]),
                   file=sys.stderr)
             return 0, []
         results = [value for _, value in jsonl.read(path)]

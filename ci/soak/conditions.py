@@ -69,9 +69,9 @@ def run_by(*words: str) -> Callable[[Run], None]:
     """Runs jitproof by another command, such as nice."""
     def prepare(run: Run) -> None:
         run.words = [find_program(words[0]), *words[1:]]
-        done = process.run([*run.words, "true"])
-        if done.returncode:
-            raise Missing("%s: %s" % (words[0], done.stderr.strip()))
+        result = process.run([*run.words, "true"])
+        if result.returncode:
+            raise Missing("%s: %s" % (words[0], result.stderr.strip()))
     return prepare
 
 
@@ -196,9 +196,9 @@ def throttle(run: Run) -> None:
 
 
 def set_mdwe(run: Run) -> None:
-    done = process.run([sys.executable, "-c", "import ctypes, sys; sys.exit(-ctypes.CDLL(None)"
-                        ".prctl(%d, %d, 0, 0, 0))" % (SET_MDWE, NO_EXEC_GAIN)])
-    if done.returncode:
+    result = process.run([sys.executable, "-c", "import ctypes, sys; sys.exit(-ctypes.CDLL(None)"
+                          ".prctl(%d, %d, 0, 0, 0))" % (SET_MDWE, NO_EXEC_GAIN)])
+    if result.returncode:
         raise Missing("this kernel has no PR_SET_MDWE")
     run.enter.append(functools.partial(drivers.set_process, SET_MDWE, NO_EXEC_GAIN))
 

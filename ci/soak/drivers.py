@@ -176,7 +176,7 @@ def make_folder(stack: contextlib.ExitStack, parent: str | None = None) -> str:
 
 def mount_tmpfs(stack: contextlib.ExitStack, folder: str, options: str) -> None:
     """Mounts a tmpfs until the stack closes. Raises Missing if the kernel refuses."""
-    done = process.run(["mount", "-t", "tmpfs", "-o", options, "soak", folder])
-    if done.returncode:
-        raise Missing("mount: " + done.stderr.strip())
+    result = process.run(["mount", "-t", "tmpfs", "-o", options, "soak", folder])
+    if result.returncode:
+        raise Missing("mount: " + result.stderr.strip())
     stack.callback(process.run, ["umount", "-l", folder])

@@ -139,10 +139,10 @@ def filter_names(names: Iterable[str], globs: list[str]) -> list[str]:
 
 def record_cases(jitproof: str, folder: str) -> str:
     top = os.path.join(folder, "run")
-    done = subprocess.run([jitproof, "run", "--set=check", "-o", top], stdout=subprocess.DEVNULL,
-                          check=False)
-    if done.returncode not in (0, 1):
-        raise status.Unusable("%s run: exit %d" % (jitproof, done.returncode))
+    result = subprocess.run([jitproof, "run", "--set=check", "-o", top], stdout=subprocess.DEVNULL,
+                            check=False)
+    if result.returncode not in (0, 1):
+        raise status.Unusable("%s run: exit %d" % (jitproof, result.returncode))
     return top
 
 

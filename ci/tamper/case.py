@@ -408,19 +408,19 @@ class Bench:
         if os.path.exists(results):
             os.unlink(results)
         try:
-            done = subprocess.run([self.jitproof, "judge", "--results", results,
-                                   os.path.join(self.scratch, "run")], timeout=TIMEOUT_S,
+            result = subprocess.run([self.jitproof, "judge", "--results", results,
+                                     os.path.join(self.scratch, "run")], timeout=TIMEOUT_S,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                   stdin=subprocess.DEVNULL, check=False)
         except subprocess.TimeoutExpired:
             return Verdict("HANG", "still running after %d s" % TIMEOUT_S)
-        if done.returncode < 0:
-            return Verdict("CRASH", signal.Signals(-done.returncode).name)
-        output = (done.stdout + done.stderr).decode(errors="replace").strip().splitlines()
+        if result.returncode < 0:
+            return Verdict("CRASH", signal.Signals(-result.returncode).name)
+        output = (result.stdout + result.stderr).decode(errors="replace").strip().splitlines()
         lines = files.read(results).splitlines() if os.path.exists(results) else []
         for line in map(json.loads, lines):
             if line.get("case") == self.case.name:
                 return Verdict(line["outcome"], line.get("why", ""), line["control"])
-        if done.returncode == 99:
+        if result.returncode == 99:
             return Verdict("REFUSED", output[-1] if output else "")
-        return Verdict("NOTHING", "exit %d: %s" % (done.returncode, output[-1] if output else ""))
+        return Verdict("NOTHING", "exit %d: %s" % (result.returncode, output[-1] if output else ""))

@@ -38,12 +38,12 @@ def inject(case: Case, alter: dict[str, bytes]) -> Changes:
         target = os.path.join(folder, "injected.data")
         for name in find_dumps(case):
             files.write_bytes(os.path.join(folder, name), alter.get(name) or case.read(name))
-        done = subprocess.run([case.jitproof, "inject", "--anon=" + mode, "--jitdump-dir", folder,
-                               "-i", case.path("perf.data"), "-o", target],
+        result = subprocess.run([case.jitproof, "inject", "--anon=" + mode, "--jitdump-dir", folder,
+                                 "-i", case.path("perf.data"), "-o", target],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
                               timeout=60)
         changes: dict[str, bytes | None] = dict(alter)
-        changes["inject.txt"] = done.stderr
+        changes["inject.txt"] = result.stderr
         changes["injected.data"] = files.read_bytes(target) if os.path.exists(target) else None
         for where, _, names in os.walk(folder):
             for name in names:

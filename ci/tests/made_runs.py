@@ -75,13 +75,13 @@ class Made(Folder):
         return self.place(name)
 
     def store(self, *dirs: str, to: str | None = None) -> None:
-        done = run_matrix("store", "--to", to or self.store_dir, *dirs)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        result = run_matrix("store", "--to", to or self.store_dir, *dirs)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
 
     def expect_refusal(self, *dirs: str, says: str) -> None:
-        done = run_matrix("store", "--to", self.store_dir, *dirs)
-        self.assertEqual(done.returncode, 99, done.stdout)
-        self.assertRegex(done.stderr, says)
+        result = run_matrix("store", "--to", self.store_dir, *dirs)
+        self.assertEqual(result.returncode, 99, result.stdout)
+        self.assertRegex(result.stderr, says)
         self.assertFalse(os.path.exists(self.store_dir) and os.listdir(self.store_dir))
 
     def store_cell(self, label: str = "6.1", folder: str | None = None) -> str:
@@ -89,8 +89,8 @@ class Made(Folder):
 
     def compare(self, one: str, other: str, status: int, *says: str,
                 arguments: Sequence[str] = ()) -> str:
-        done = run_matrix("compare", one, other, "--folder", self.store_dir, *arguments)
-        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        result = run_matrix("compare", one, other, "--folder", self.store_dir, *arguments)
+        self.assertEqual(result.returncode, status, result.stdout + result.stderr)
         for text in says:
-            self.assertRegex(done.stdout, text)
-        return done.stdout
+            self.assertRegex(result.stdout, text)
+        return result.stdout

@@ -38,10 +38,10 @@ class EachCommit(Folder):
     def test_good_commits(self) -> None:
         self.commit("second", GOOD)
         self.commit("third", GOOD + "# more\n")
-        done = self.run_each_commit("HEAD~2")
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        result = self.run_each_commit("HEAD~2")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
         second, third = self.run_git("log", "--format=%h", "--reverse", "HEAD~2..").split()
-        self.assertEqual(self.list_lines(done), [f"ok {second} second", f"ok {third} third"])
+        self.assertEqual(self.list_lines(result), [f"ok {second} second", f"ok {third} third"])
         # The temporary worktree was removed.
         self.assertEqual(self.run_git("worktree", "list").count("\n"), 1)
         self.assertEqual(self.run_git("status", "--porcelain"), "")
@@ -51,13 +51,13 @@ class EachCommit(Folder):
         self.commit("unclean", "all:\nlint:\n\t@echo 'a.c:1: bad' && false\n")
         self.commit("more", GOOD + "programs:\n\tfalse\n")
         self.commit("mended", GOOD)
-        done = self.run_each_commit("HEAD~4")
-        self.assertEqual(done.returncode, 1)
+        result = self.run_each_commit("HEAD~4")
+        self.assertEqual(result.returncode, 1)
         self.assertEqual([line.split(" ")[-1] if line.startswith("ok") else line.partition(": ")[2]
-                          for line in self.list_lines(done)],
+                          for line in self.list_lines(result)],
                          ["does not build", "make lint fails", "does not build", "mended"])
-        self.assertIn("  what\n", done.stdout)
-        self.assertIn("  a.c:1: bad\n", done.stdout)
+        self.assertIn("  what\n", result.stdout)
+        self.assertIn("  a.c:1: bad\n", result.stdout)
 
     def test_usage(self) -> None:
         for words in ((), ("a", "b"), ("nothing-of-the-kind",)):

@@ -41,11 +41,11 @@ class Kselftest(Folder):
 
     @staticmethod
     def make(*arguments: str) -> str:
-        done = run("make", "--no-print-directory", "-f", os.path.join(KSELFTEST, "Makefile"),
-                   f"BUILD={BUILD}", *arguments)
-        if done.returncode:
-            raise AssertionError(done.stdout)
-        return done.stdout
+        result = run("make", "--no-print-directory", "-f", os.path.join(KSELFTEST, "Makefile"),
+                     f"BUILD={BUILD}", *arguments)
+        if result.returncode:
+            raise AssertionError(result.stdout)
+        return result.stdout
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -61,10 +61,10 @@ class Kselftest(Folder):
     def run_installed(self, status: int, *arguments: str,
                       **more: Any) -> subprocess.CompletedProcess[str]:
         fake = self.write(FAKE, "fake", runs=True)
-        done = run(self.place("tests", "run_kselftest.sh"), *arguments, cwd="/",
-                   env={"JITPROOF": fake, "FAKE": str(status), "TMPDIR": self.home, **more})
-        self.assertEqual(ktap_check.check(done.stdout, tap=True), [], done.stdout)
-        return done
+        result = run(self.place("tests", "run_kselftest.sh"), *arguments, cwd="/",
+                     env={"JITPROOF": fake, "FAKE": str(status), "TMPDIR": self.home, **more})
+        self.assertEqual(ktap_check.check(result.stdout, tap=True), [], result.stdout)
+        return result
 
     def test_install(self) -> None:
         tests = self.install()
@@ -79,20 +79,20 @@ class Kselftest(Folder):
             "kselftest-list.txt", "run_kselftest.sh"]))
         self.assertEqual(self.read("tests", "kselftest-list.txt"), "jitproof:jitproof.sh\n")
         # Expect the installed program to run with the installed adapters.
-        done = run(*DENY, "EPERM", self.place("tests", "run_kselftest.sh"), cwd="/")
-        self.assertEqual(done.returncode, 0, done.stdout)
-        self.assertRegex(done.stdout, r"(?m)^# ok \d+ \S+ # SKIP .*EPERM")
-        self.assertIn("\nok 1 selftests: jitproof: jitproof.sh # SKIP\n", done.stdout)
+        result = run(*DENY, "EPERM", self.place("tests", "run_kselftest.sh"), cwd="/")
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertRegex(result.stdout, r"(?m)^# ok \d+ \S+ # SKIP .*EPERM")
+        self.assertIn("\nok 1 selftests: jitproof: jitproof.sh # SKIP\n", result.stdout)
 
     def test_result_line_of_each_status(self) -> None:
         self.install()
         for status, line, outer in ((0, "ok 1 %s", 0), (1, "not ok 1 %s # exit=1", 1),
                                     (4, "ok 1 %s # SKIP", 0), (99, "not ok 1 %s # exit=1", 1)):
-            done = self.run_installed(status)
-            self.assertEqual(done.returncode, outer)
-            self.assertEqual(done.stdout.splitlines()[-1],
+            result = self.run_installed(status)
+            self.assertEqual(result.returncode, outer)
+            self.assertEqual(result.stdout.splitlines()[-1],
                              line % "selftests: jitproof: jitproof.sh")
-            self.assertIn("\n# # run --set=check\n", done.stdout)
+            self.assertIn("\n# # run --set=check\n", result.stdout)
 
     def test_timeout(self) -> None:
         self.install()
@@ -102,9 +102,10 @@ class Kselftest(Folder):
         self.addCleanup(os.close, unread)
         self.write(f"#!/bin/sh\nexec cat {self.place('never')}\n", "tests", "jitproof",
                    "jitproof.sh", runs=True)
-        done = self.run_installed(0)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("not ok 1 selftests: jitproof: jitproof.sh # TIMEOUT 1 seconds", done.stdout)
+        result = self.run_installed(0)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("not ok 1 selftests: jitproof: jitproof.sh # TIMEOUT 1 seconds",
+                      result.stdout)
 
     def test_options_of_the_runner(self) -> None:
         self.install()
@@ -114,22 +115,22 @@ class Kselftest(Folder):
         self.assertEqual(self.run_installed(1, "-c", "jitproof").returncode, 1)
         self.assertEqual(self.run_installed(0, "-t", "jitproof:jitproof.sh").returncode, 0)
         for wrong in (("-t", "jitproof:x"), ("-c", "x")):
-            done = run(self.place("tests", "run_kselftest.sh"), *wrong)
-            self.assertEqual(done.returncode, 1)
-            self.assertIn("no such test", done.stdout)
-        done = self.run_installed(1, "-s")
-        log = re.search(r"(?m)^# output: (.*)$", done.stdout).group(1)
-        self.assertNotIn("KTAP", done.stdout)
+            result = run(self.place("tests", "run_kselftest.sh"), *wrong)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("no such test", result.stdout)
+        result = self.run_installed(1, "-s")
+        log = re.search(r"(?m)^# output: (.*)$", result.stdout).group(1)
+        self.assertNotIn("KTAP", result.stdout)
         self.assertIn("# ok 1 fake\n", self.read(log))
 
     def test_one_case(self) -> None:
         """A case named on the command line runs, whatever its set."""
         fake = self.write(FAKE, "fake", runs=True)
-        done = run(os.path.join(KSELFTEST, "jitproof.sh"), "growth/*", env={"JITPROOF": fake})
-        self.assertIn("# run growth/*\n", done.stdout)
-        done = run(os.path.join(KSELFTEST, "jitproof.sh"),
-                   env={"JITPROOF": fake, "JITPROOF_SET": "full"})
-        self.assertIn("# run --set=full\n", done.stdout)
+        result = run(os.path.join(KSELFTEST, "jitproof.sh"), "growth/*", env={"JITPROOF": fake})
+        self.assertIn("# run growth/*\n", result.stdout)
+        result = run(os.path.join(KSELFTEST, "jitproof.sh"),
+                     env={"JITPROOF": fake, "JITPROOF_SET": "full"})
+        self.assertIn("# run --set=full\n", result.stdout)
 
 
 RESULTS: list[dict[str, Any]] = [
@@ -184,10 +185,10 @@ class HandOver(Folder):
         self.assertEqual(self.hand_over("lava").returncode, 99)
 
     def test_run(self) -> None:
-        done = run(*DENY, "EPERM", os.path.join(CI, "engines", "run.sh"), "lava", self.place("new"),
-                   "exact/*", cwd="/", env={"O": BUILD})
-        self.assertEqual(done.returncode, 4, done.stdout)
-        self.assertIn("lava-test-case exact.anon --result skip", done.stdout)
+        result = run(*DENY, "EPERM", os.path.join(CI, "engines", "run.sh"), "lava",
+                     self.place("new"), "exact/*", cwd="/", env={"O": BUILD})
+        self.assertEqual(result.returncode, 4, result.stdout)
+        self.assertIn("lava-test-case exact.anon --result skip", result.stdout)
         self.assertEqual(run(os.path.join(CI, "engines", "run.sh")).returncode, 2)
 
 
@@ -241,8 +242,8 @@ class Definitions(unittest.TestCase):
         listing = next(step["run"] for step in found["jobs"]["kernels"]["steps"]
                        if step.get("id") == "list")
         with tempfile.NamedTemporaryFile("r") as output:
-            done = run("sh", "-c", listing, cwd=ROOT, env={"GITHUB_OUTPUT": output.name})
-            self.assertEqual(done.returncode, 0, done.stdout)
+            result = run("sh", "-c", listing, cwd=ROOT, env={"GITHUB_OUTPUT": output.name})
+            self.assertEqual(result.returncode, 0, result.stdout)
             line = output.read()
         versions = json.loads(line.partition("=")[2])
         self.assertGreaterEqual(len(versions), 10)

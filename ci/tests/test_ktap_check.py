@@ -96,8 +96,8 @@ class Rules(unittest.TestCase):
     def test_exit_status(self) -> None:
         tool = [sys.executable, os.path.join(CI, "engines", "ktap_check.py")]
         for text, status in ((GOOD["plain"], 0), ("no\n", 1)):
-            done = process.run(tool, input=text)
-            self.assertEqual((done.returncode, bool(done.stdout)), (status, bool(status)))
+            result = process.run(tool, input=text)
+            self.assertEqual((result.returncode, bool(result.stdout)), (status, bool(status)))
         self.assertEqual(process.run([*tool, "/no/such"]).returncode, 99)
 
 

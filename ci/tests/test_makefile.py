@@ -18,18 +18,18 @@ class Missing(Folder):
     def test_missing_elfutils(self) -> None:
         compiler = self.write(COMPILER, "cc", runs=True)
         environment = {key: value for key, value in os.environ.items() if "MAKE" not in key}
-        done = process.run(["make", "-s", "-C", ROOT, "O=" + self.place("build"),
-                            "CC=" + compiler, "all"], env=environment)
-        self.assertEqual((done.returncode, done.stdout), (2, ""))
-        self.assertRegex(done.stderr, r"^Makefile:\d+: \*\*\* libelf-dev or libdw-dev is missing: "
-                         r"run ci/setup\.  Stop\.\n$")
-        done = process.run(["make", "-s", "-C", ROOT, "CC=" + compiler, "help"], env=environment)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        result = process.run(["make", "-s", "-C", ROOT, "O=" + self.place("build"),
+                              "CC=" + compiler, "all"], env=environment)
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertRegex(result.stderr, r"^Makefile:\d+: \*\*\* libelf-dev or libdw-dev is missing"
+                         r": run ci/setup\.  Stop\.\n$")
+        result = process.run(["make", "-s", "-C", ROOT, "CC=" + compiler, "help"], env=environment)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
 
     def test_empty_build_folder(self) -> None:
-        done = process.run(["make", "-n", "-C", ROOT, "O="])
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("O= names no folder", done.stderr)
+        result = process.run(["make", "-n", "-C", ROOT, "O="])
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("O= names no folder", result.stderr)
 
 
 class Install(Folder):
@@ -54,7 +54,7 @@ class Install(Folder):
             ]))
         self.assertIn("usr/share/man/man1/jitproof.1", installed)
         self.assertIn("usr/share/man/man5/jitproof-truth-format.5", installed)
-        done = process.run([self.place("usr/bin/jitproof"), "adapter", "check", "perf"],
-                           env={**environment, "JITPROOF_PERF": self.place("none")})
-        self.assertEqual(done.returncode, 4, done.stderr)
-        self.assertIn("none: not found\n", done.stdout)
+        result = process.run([self.place("usr/bin/jitproof"), "adapter", "check", "perf"],
+                             env={**environment, "JITPROOF_PERF": self.place("none")})
+        self.assertEqual(result.returncode, 4, result.stderr)
+        self.assertIn("none: not found\n", result.stdout)

@@ -241,9 +241,10 @@ class Configuration(Binary):
             self.assertTrue(str(raised.exception).startswith(path + ": "), raised.exception)
             self.assertIn(says, str(raised.exception))
         for command in ("kernels", "run"):
-            done = process.run([*MATRIX, command, "--config", path, "--cache", self.place("cache")])
-            self.assertEqual(done.returncode, 99, done.stderr)
-            self.assertIn("ci/matrix %s: %s: " % (command, path), done.stderr)
+            result = process.run([*MATRIX, command, "--config", path,
+                                  "--cache", self.place("cache")])
+            self.assertEqual(result.returncode, 99, result.stderr)
+            self.assertIn("ci/matrix %s: %s: " % (command, path), result.stderr)
 
 
 class CommittedConfiguration(unittest.TestCase):
@@ -327,36 +328,36 @@ class Scripted(Folder):
         return self.kind(plan, self.home, threading.Event(), lambda text: None)
 
     def make_result(self, *arguments: Any, **more: Any) -> dict[str, Any]:
-        done = self.make(*arguments, **more).run()
-        self.assertEqual(json.loads(self.read("6.12/cell.json")), done)
+        result = self.make(*arguments, **more).run()
+        self.assertEqual(json.loads(self.read("6.12/cell.json")), result)
         self.assertEqual(sorted(name for name in os.listdir(self.home) if "6.12" in name),
                          ["6.12"])
-        return done
+        return result
 
 
 class Machines(Scripted):
     def test_host_judges_a_complete_run(self) -> None:
-        done = self.make_result(GOOD)
-        self.assertEqual((done["outcome"], done["cases"]), ("DONE", {"SKIP": 1}), done)
-        self.assertEqual(done["groups"][0]["seconds"], "12.5")
-        self.assertEqual(done["unlisted_skips"], ["study/a: nothing is here"])
+        ended = self.make_result(GOOD)
+        self.assertEqual((ended["outcome"], ended["cases"]), ("DONE", {"SKIP": 1}), ended)
+        self.assertEqual(ended["groups"][0]["seconds"], "12.5")
+        self.assertEqual(ended["unlisted_skips"], ["study/a: nothing is here"])
         result = json.loads(self.read("6.12/results.jsonl"))
         self.assertEqual((result["case"], result["seconds"]), ("study/a", 1.5))
 
     def test_missing_case_is_an_error(self) -> None:
-        done = self.make_result(GOOD, cases=("study/a", "study/b"))
-        self.assertEqual(done["outcome"], "ERROR")
-        self.assertIn("1 of 2 cases", done["reason"])
+        result = self.make_result(GOOD, cases=("study/a", "study/b"))
+        self.assertEqual(result["outcome"], "ERROR")
+        self.assertIn("1 of 2 cases", result["reason"])
 
     def test_splat_changes_the_outcome(self) -> None:
-        done = self.make_result(GOOD, kmsg=FIRST.encode() + b"\n4,1,1,-;WARNING: CPU: 0 at x.c:1")
-        self.assertEqual((done["outcome"], done["cases"]), ("SPLAT", {"SKIP": 1}))
-        self.assertIn("x.c:1", done["groups"][0]["reason"])
+        result = self.make_result(GOOD, kmsg=FIRST.encode() + b"\n4,1,1,-;WARNING: CPU: 0 at x.c:1")
+        self.assertEqual((result["outcome"], result["cases"]), ("SPLAT", {"SKIP": 1}))
+        self.assertIn("x.c:1", result["groups"][0]["reason"])
 
     def test_missing_log_is_an_error(self) -> None:
-        done = self.make_result(GOOD, kmsg=b"")
-        self.assertEqual(done["outcome"], "ERROR")
-        self.assertIn("kernel log", done["groups"][0]["reason"])
+        result = self.make_result(GOOD, kmsg=b"")
+        self.assertEqual(result["outcome"], "ERROR")
+        self.assertIn("kernel log", result["groups"][0]["reason"])
 
     def test_lost_machines(self) -> None:
         hang = "\ntime.sleep(1000)\n"
@@ -373,10 +374,10 @@ class Machines(Scripted):
                 ("torn", GOOD.replace("})\n", "}, torn=True)\n"), {}, "checksum"),
                 ("QEMU fails", "sys.exit('no such device')", {}, "no such device")):
             with self.subTest(name):
-                done = self.make_result(script, limits=limits)
-                self.assertEqual(done["outcome"], "LOST")
-                self.assertIn(why, done["groups"][0]["reason"])
-                self.assertIsInstance(done["groups"][0]["last"], list)
+                result = self.make_result(script, limits=limits)
+                self.assertEqual(result["outcome"], "LOST")
+                self.assertIn(why, result["groups"][0]["reason"])
+                self.assertIsInstance(result["groups"][0]["last"], list)
                 self.assertFalse(os.path.exists(self.place("6.12/results.jsonl")))
 
     def test_interrupt_leaves_nothing(self) -> None:

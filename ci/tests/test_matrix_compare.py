@@ -101,8 +101,8 @@ class Compare(Made):
     def test_no_case_matches(self) -> None:
         one, other = self.store_runs(None, {"cases": [make_case("a/one")]})
         for globs in (["b/*"], ["a/*", "--case", "b/*"]):
-            done = run_matrix("compare", one, other, "--case", *globs)
-            self.assertEqual((done.returncode, done.stdout, done.stderr),
+            result = run_matrix("compare", one, other, "--case", *globs)
+            self.assertEqual((result.returncode, result.stdout, result.stderr),
                              (2, "", "ci/matrix compare: no case matches b/*\n"))
         # The glob may match a case that is gone or new.
         self.compare(one, other, 1, r"cases gone \(1\)", arguments=["--case", "a/two"])

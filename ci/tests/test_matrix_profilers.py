@@ -92,11 +92,11 @@ class Archive(Shelf):
                 (["/bin/python3", "-B", "-I", "-S", "/bin/profiler/libbpf_profile.py", "version"],
                  r"skip profile-libbpf: prints no version: '.*--version' printed '.*', "
                  r"and '.*' was expected\n")):
-            done = process.run([chroot, guest, *words], env={
+            result = process.run([chroot, guest, *words], env={
                 "PATH": "/bin", "JITPROOF_PEERS": "/bin/peers", "JITPROOF_ADAPTING":
                 "/bin/profiler"})
-            self.assertRegex(done.stdout, r"\A%s\Z" % said)
-            self.assertEqual(done.stderr, "")
+            self.assertRegex(result.stdout, r"\A%s\Z" % said)
+            self.assertEqual(result.stderr, "")
 
     def test_archive_is_reproducible(self) -> None:
         self.install()
@@ -154,8 +154,8 @@ class Cells(Scripted):
     profiler = "libbpf_profile"
 
     def test_host_judges_scenes(self) -> None:
-        done = self.make_result(make_script("anon_exec"), cases=GROUP.cases)
-        self.assertEqual(done["outcome"], "DONE", done)
+        result = self.make_result(make_script("anon_exec"), cases=GROUP.cases)
+        self.assertEqual(result["outcome"], "DONE", result)
         score = json.loads(self.read("6.12/scores.jsonl"))
         self.assertEqual((score["profiler"], score["version"]), ("libbpf_profile", "0.1"))
         row, = score["workloads"]
@@ -163,9 +163,9 @@ class Cells(Scripted):
                          ("anon_exec", "SKIP", "nothing is here"))
 
     def test_missing_scene_is_an_error(self) -> None:
-        done = self.make_result(make_script("memfd_double"), cases=GROUP.cases)
-        self.assertEqual(done["outcome"], "ERROR")
-        self.assertIn("one: status 0, scenes memfd_double", done["reason"])
+        result = self.make_result(make_script("memfd_double"), cases=GROUP.cases)
+        self.assertEqual(result["outcome"], "ERROR")
+        self.assertIn("one: status 0, scenes memfd_double", result["reason"])
 
 
 def make_row(scene: str, **more: Any) -> dict[str, Any]:
@@ -246,6 +246,6 @@ class Kept(Folder):
                           for scene in ("fork_exec", "storm")], [False, True])
 
     def test_committed_page_is_up_to_date(self) -> None:
-        done = process.run([sys.executable, os.path.join(profilers.ROOT, "ci", "matrix"), "scores",
-                            "--check"])
-        self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
+        result = process.run([sys.executable, os.path.join(profilers.ROOT, "ci", "matrix"),
+                              "scores", "--check"])
+        self.assertEqual((result.returncode, result.stdout + result.stderr), (0, ""))

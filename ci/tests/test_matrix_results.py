@@ -108,10 +108,10 @@ class Hostile(Made):
         folder = self.place("bad")
         path = self.write("".join(lines), self.store_cell(name, folder))
         for command in (("compare", self.store_cell(), path), ("report", "--folder", folder)):
-            done = run_matrix(*command)
-            self.assertEqual(done.returncode, 99, done.stdout + done.stderr)
-            self.assertRegex(done.stderr, re.escape(path) + pattern)
-            self.assertNotIn("Traceback", done.stderr)
+            result = run_matrix(*command)
+            self.assertEqual(result.returncode, 99, result.stdout + result.stderr)
+            self.assertRegex(result.stderr, re.escape(path) + pattern)
+            self.assertNotIn("Traceback", result.stderr)
         os.unlink(path)
 
     def altered(self, number: int, **changes: Any) -> list[str]:
@@ -150,10 +150,10 @@ class Hostile(Made):
         for file, record, says in records:
             folder = self.run_dir("run")
             self.write(json.dumps(record) + "\n", folder, "6.1", file)
-            done = run_matrix("store", "--to", self.place("to"), folder)
-            self.assertEqual(done.returncode, 99, done.stdout)
-            self.assertIn(says, done.stderr)
-            self.assertNotIn("Traceback", done.stderr)
+            result = run_matrix("store", "--to", self.place("to"), folder)
+            self.assertEqual(result.returncode, 99, result.stdout)
+            self.assertIn(says, result.stderr)
+            self.assertNotIn("Traceback", result.stderr)
 
 
 EXPLAINED = """
@@ -179,8 +179,8 @@ class Report(Made):
         self.store(self.run_dir("tools", [make_case("a/one", "CRASH", "perf inject: gone",
                                                crashed="SIGSEGV")], [], label="perf-7.2", **tool))
         self.write(explanation, self.store_dir, explained.FILE)
-        done = run_matrix("report", "--folder", self.store_dir)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        result = run_matrix("report", "--folder", self.store_dir)
+        self.assertEqual(result.returncode, 0, result.stderr)
         return self.read("results", "MATRIX.md")
 
     def test_links_point_to_their_records(self) -> None:
@@ -237,9 +237,9 @@ class Report(Made):
         check = ("report", "--check", "--folder", self.store_dir)
         self.assertEqual(run_matrix(*check).returncode, 0)
         self.write("something else\n", "results", "MATRIX.md")
-        done = run_matrix(*check)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("differs from the stored results", done.stdout)
+        result = run_matrix(*check)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("differs from the stored results", result.stdout)
         self.make()
         self.store(self.run_dir("run", facts=FACTS[1:]))
         self.assertEqual(run_matrix(*check).returncode, 1)
@@ -277,5 +277,5 @@ class Versions(unittest.TestCase):
 
 class Committed(unittest.TestCase):
     def test_matrix_is_up_to_date(self) -> None:
-        done = process.run([*MATRIX, "report", "--check"], timeout=240)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        result = process.run([*MATRIX, "report", "--check"], timeout=240)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)

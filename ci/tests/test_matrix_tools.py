@@ -52,10 +52,10 @@ class Tools(Made):
                               "-o", self.place("out"), "--perf", perf, *arguments)
 
     def test_run_of_a_cell(self) -> None:
-        done = self.run_tools("--case", "a/*", "--seed", "7", status=1)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertIn("perf 6.12.107: PASS:1 CRASH:1 (2 cases)", done.stdout)
-        self.assertIn("CRASH SIGSEGV a/one: words", done.stdout)
+        result = self.run_tools("--case", "a/*", "--seed", "7", status=1)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("perf 6.12.107: PASS:1 CRASH:1 (2 cases)", result.stdout)
+        self.assertIn("CRASH SIGSEGV a/one: words", result.stdout)
         self.assertEqual(self.read_calls(), ["%s run --set=full --seed 7 -o %s a/*" % (
             self.place("perf", "trixie", "perf"), self.place("out", "perf-6.12"))])
         self.store(self.place("out"))
@@ -70,9 +70,9 @@ class Tools(Made):
         self.assertEqual(self.run_tools().returncode, 99)
 
     def test_lost_run(self) -> None:
-        done = self.run_tools(run="", status=99)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("LOST: jitproof run ended with 99: last words", done.stdout)
+        result = self.run_tools(run="", status=99)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("LOST: jitproof run ended with 99: last words", result.stdout)
         self.expect_refusal(self.place("out"), says="LOST: jitproof run ended with 99")
 
     def read_calls(self) -> list[str]:

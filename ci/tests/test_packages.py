@@ -21,9 +21,9 @@ class Packages(Folder):
 
     def test_debian_source(self) -> None:
         self.need("dpkg-buildpackage", "dh", "lintian")
-        done = process.run([sys.executable, os.path.join(ROOT, "ci", "deb"), "--source", "-o",
-                            self.place("deb")])
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        result = process.run([sys.executable, os.path.join(ROOT, "ci", "deb"), "--source", "-o",
+                              self.place("deb")])
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertTrue(os.path.exists(self.place("deb", "jitproof_0.1-1.dsc")))
 
     def test_version(self) -> None:
@@ -39,8 +39,8 @@ class Packages(Folder):
 
     def test_rpm_spec(self) -> None:
         self.need("rpmlint", "rpmspec")
-        done = process.run(["rpmlint", SPEC])
-        self.assertRegex(done.stdout, r"\b0 errors", done.stdout + done.stderr)
+        result = process.run(["rpmlint", SPEC])
+        self.assertRegex(result.stdout, r"\b0 errors", result.stdout + result.stderr)
         shown = process.run_or_raise(["rpmspec", "-P", "--define", "fedora 41", SPEC])
         packages = set(re.findall(r"^BuildRequires: +(\S+)", shown, re.M))
         named = process.run_or_raise([os.path.join(ROOT, "ci", "setup"), "--fedora"]).split()

@@ -54,11 +54,11 @@ class Scoreboard(Folder):
         os.chmod(self.binary, 0o755)
 
     def run_board(self, *words: str, profiler: str = "perf") -> tuple[int, str]:
-        done = process.run(
+        result = process.run(
             [sys.executable, page.ROOT + "/ci/scoreboard", "--profiler", profiler, "-o",
              self.place("page"), "--day", "today", *words],
             env={**os.environ, "O": self.place("build")}, timeout=240)
-        return done.returncode, done.stdout + done.stderr
+        return result.returncode, result.stdout + result.stderr
 
     def read_calls(self) -> list[str]:
         calls = files.read(self.place("build", "calls")).splitlines()

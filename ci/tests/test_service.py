@@ -43,12 +43,12 @@ class Summary(Folder):
         program = self.write(FAKE.format(status=status, results=self.write(text, "results")),
                              "fake", runs=True)
         shutil.rmtree(self.place("out"), ignore_errors=True)
-        done = process.run([*SERVICE, "--jitproof", program, *options, self.place("out")],
-                           env={**os.environ, "GITHUB_STEP_SUMMARY": self.place("step")})
+        ended = process.run([*SERVICE, "--jitproof", program, *options, self.place("out")],
+                            env={**os.environ, "GITHUB_STEP_SUMMARY": self.place("step")})
         summary = files.read(self.place("out", "summary.md"))
         self.assertTrue(files.read(self.place("step")).endswith(summary))
         self.assertEqual(files.read(self.place("out", "report.html")), "page\n")
-        return done.returncode, summary
+        return ended.returncode, summary
 
     def test_skipped(self) -> None:
         self.assertEqual(self.run_fake(4)[0], 4)
@@ -59,9 +59,9 @@ class Services(Folder):
     """Tests what the files for CI services run."""
 
     def check_run(self, script: str, variables: dict[str, str], output: str) -> None:
-        done = process.run(["bash", "-e", "-c", script], cwd=ROOT, timeout=240,
-                           env={**os.environ, "O": os.path.dirname(JITPROOF), **variables})
-        self.assertIn(done.returncode, (0, 4), done.stdout + done.stderr)
+        result = process.run(["bash", "-e", "-c", script], cwd=ROOT, timeout=240,
+                             env={**os.environ, "O": os.path.dirname(JITPROOF), **variables})
+        self.assertIn(result.returncode, (0, 4), result.stdout + result.stderr)
         self.assertRegex(files.read(os.path.join(output, "summary.md")),
                          r"## This kernel: status [04]\n\n1 (PASS|SKIP)\n")
         self.assertTrue(os.path.exists(os.path.join(output, "run", "junit.xml")))
@@ -98,5 +98,5 @@ class Services(Folder):
             self.skipTest("no shellcheck")
         for step in load("packaging", "action", "action.yml")["runs"]["steps"]:
             if "run" in step:
-                done = process.run(["shellcheck", "-s", "bash", "-"], input=step["run"])
-                self.assertEqual(done.stdout, "", step["name"])
+                result = process.run(["shellcheck", "-s", "bash", "-"], input=step["run"])
+                self.assertEqual(result.stdout, "", step["name"])

@@ -125,17 +125,17 @@ class Whole(Folder):
 
     def test_no_unexpected_result(self) -> None:
         self.store("result", make_result("PASS"))
-        done = self.run_soak()
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("2 runs, 2 cases, 0 unexpected", done.stdout)
+        result = self.run_soak()
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("2 runs, 2 cases, 0 unexpected", result.stdout)
         # All runs are done: expect no other run.
-        self.assertEqual(self.run_soak().stdout, done.stdout.splitlines(True)[-1])
+        self.assertEqual(self.run_soak().stdout, result.stdout.splitlines(True)[-1])
 
     def test_unexpected_result(self) -> None:
         self.store("result", make_result("FAIL", "cpu.samples: 2", metrics={"cpu.samples": {}}))
         self.store("other", make_result("PASS"), make_result("ERROR", "old", case="a/b"))
-        done = self.run_soak("--judge-with", self.place("jitproof"))
-        self.assertEqual(done.returncode, 1, done.stderr)
+        result = self.run_soak("--judge-with", self.place("jitproof"))
+        self.assertEqual(result.returncode, 1, result.stderr)
         self.assertEqual(files.read(self.place("soak", "kept", "idle.0", "growth/anon", "truth")),
                          "kept\n")
         text = files.read(self.place("soak", "SOAK.md"))
@@ -145,9 +145,9 @@ class Whole(Folder):
 
     def test_broken_run(self) -> None:
         self.write("#!/bin/sh\necho gone >&2\nexit 99\n", "jitproof", runs=True)
-        done = self.run_soak()
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("ERROR (run): status 99: gone", done.stdout)
+        result = self.run_soak()
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("ERROR (run): status 99: gone", result.stdout)
 
 
 class Page(unittest.TestCase):

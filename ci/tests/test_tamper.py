@@ -16,10 +16,10 @@ class Tamper(Folder):
         shutil.copytree(os.path.join(FIXTURES, "anon"), os.path.join(self.top, "fixture", "anon"))
 
     def run_tamper(self, *options: str, status: int) -> str:
-        done = process.run([sys.executable, os.path.join(CI, "tamper"), "--jitproof", JITPROOF,
-                            "-j1", *options, self.top], timeout=240)
-        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
-        return done.stdout
+        result = process.run([sys.executable, os.path.join(CI, "tamper"), "--jitproof", JITPROOF,
+                              "-j1", *options, self.top], timeout=240)
+        self.assertEqual(result.returncode, status, result.stdout + result.stderr)
+        return result.stdout
 
     def test_noticed_alterations(self) -> None:
         output = self.run_tamper("-k", "capture.gone", "-k", "sample.ip.libc", status=0)

@@ -53,13 +53,13 @@ def install(reason: str) -> bool:
 
 def try_once(jitproof: str, name: str) -> Cells:
     """Raises Missing if the runtime is not installed."""
-    done = subprocess.run([jitproof, "trial", *OPTIONS, name], text=True, capture_output=True,
-                          stdin=subprocess.DEVNULL, timeout=TIMEOUT)
-    if done.returncode == 4:
-        raise Missing(done.stderr.partition("skip: ")[2].strip())
-    found = [line for line in done.stdout.splitlines() if line.startswith('{"seed"')]
-    if done.returncode not in (0, 1) or not found:
-        raise RuntimeError("exit %d: %s" % (done.returncode, done.stderr.strip()[-300:]))
+    result = subprocess.run([jitproof, "trial", *OPTIONS, name], text=True, capture_output=True,
+                            stdin=subprocess.DEVNULL, timeout=TIMEOUT)
+    if result.returncode == 4:
+        raise Missing(result.stderr.partition("skip: ")[2].strip())
+    found = [line for line in result.stdout.splitlines() if line.startswith('{"seed"')]
+    if result.returncode not in (0, 1) or not found:
+        raise RuntimeError("exit %d: %s" % (result.returncode, result.stderr.strip()[-300:]))
     cells: Cells = json.loads(found[-1])["cells"]
     return cells
 

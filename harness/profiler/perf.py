@@ -81,14 +81,14 @@ def try_options(options: argparse.Namespace) -> None:
         command = [perf, "inject", *options.with_words, "-i", "/dev/null", "-o", "/dev/null"] \
             if options.verb_for == "inject" else \
             [perf, *record_options(options), "--", "true"]
-        done = subprocess.run(command, cwd=home, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False,
-                              env=clean_environment(), timeout=TIMEOUT_S)
+        result = subprocess.run(command, cwd=home, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False,
+                                env=clean_environment(), timeout=TIMEOUT_S)
     # `perf inject` always fails on the empty input. Status 129 means wrong options.
-    if done.returncode > 0 and (options.verb_for != "inject" or done.returncode == 129):
+    if result.returncode > 0 and (options.verb_for != "inject" or result.returncode == 129):
         raise Missing("perf %s %s %s: %s" % (
             version_of(perf), options.verb_for, " ".join(options.with_words),
-            find_first_error(done.stderr.decode(errors="replace"))))
+            find_first_error(result.stderr.decode(errors="replace"))))
 
 
 def find_first_error(text: str) -> str:
@@ -362,7 +362,7 @@ def inject(options: argparse.Namespace) -> None:
     os.mkdir(home)
     try:
         # Use a temporary cache, into which `perf inject` copies files with build ids.
-        done = subprocess.run(
+        result = subprocess.run(
             [perf, "--buildid-dir", home, "inject", "--jit", "-i",
              os.path.join(options.dir, "perf.data"), "-o",
              os.path.join(options.dir, "injected.data"), *options.with_words],
@@ -370,13 +370,13 @@ def inject(options: argparse.Namespace) -> None:
             env=clean_environment(HOME=home, JITDUMPDIR=home, LC_ALL="C"))
     finally:
         shutil.rmtree(home)
-    output = done.stdout.decode(errors="replace")
+    output = result.stdout.decode(errors="replace")
     sys.stderr.write(output)
-    if done.returncode < 0:
-        raise Crashed("perf inject", done.returncode, output)
-    if done.returncode:
+    if result.returncode < 0:
+        raise Crashed("perf inject", result.returncode, output)
+    if result.returncode:
         report("refused" if any(words in output for words in REFUSES) else "failed",
-               "perf inject ended with %d: %s" % (done.returncode, one_line(output)))
+               "perf inject ended with %d: %s" % (result.returncode, one_line(output)))
     elif not os.path.exists(os.path.join(options.dir, "injected.data")):
         report("failed perf inject wrote nothing: %s" % one_line(output))
     elif not is_whole(os.path.join(options.dir, "injected.data")):

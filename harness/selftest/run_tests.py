@@ -33,10 +33,10 @@ def run(path: str) -> tuple[int, int, int, str, float]:
     command = [sys.executable, "-m", "unittest", "-v", path] if python else \
         os.environ.get("EMULATOR", "").split() + [path]
     try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              stdin=subprocess.DEVNULL, timeout=SECONDS, check=False,
-                              text=True, errors="replace")
-        output, status = done.stdout, done.returncode
+        result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                stdin=subprocess.DEVNULL, timeout=SECONDS, check=False,
+                                text=True, errors="replace")
+        output, status = result.stdout, result.returncode
     except subprocess.TimeoutExpired as late:
         output = (late.stdout or b"").decode(errors="replace") + f"# no end after {SECONDS} s\n"
         status = -1

@@ -72,15 +72,15 @@ def pack_entry(inode: int, path: str, mode: int, data: bytes, device: tuple[int,
 def find_libraries(program: str, loader: Sequence[str] = ("ldd",)) -> list[str]:
     """Returns the paths of the files that the loader maps for a program, the loader included.
     @loader: the command that lists them."""
-    done = process.run([*loader, program])
-    if done.returncode:
+    result = process.run([*loader, program])
+    if result.returncode:
         # A static program needs no libraries.
-        if "not a dynamic executable" in done.stdout + done.stderr:
+        if "not a dynamic executable" in result.stdout + result.stderr:
             return []
-        raise Missing("%s %s: %s" % (loader[0], program, (done.stderr or done.stdout).strip()))
-    if "not found" in done.stdout:
-        raise Missing("%s: a library is missing: %s" % (program, done.stdout.strip()))
-    return re.findall(r"(?:^\s*|=> )(/\S+) \(0x", done.stdout, re.MULTILINE)
+        raise Missing("%s %s: %s" % (loader[0], program, (result.stderr or result.stdout).strip()))
+    if "not found" in result.stdout:
+        raise Missing("%s: a library is missing: %s" % (program, result.stdout.strip()))
+    return re.findall(r"(?:^\s*|=> )(/\S+) \(0x", result.stdout, re.MULTILINE)
 
 
 def build(init: str, content: Content) -> bytes:

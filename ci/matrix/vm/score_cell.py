@@ -40,19 +40,19 @@ class ScoreCell(Cell):
         lines = []
         for group in self.plan.groups:
             # A relative path, since reasons may contain it.
-            done = process.run([os.path.abspath(self.plan.jitproof), "score", "--again",
-                                os.path.relpath(self.score_path(group), self.folder), "--json"],
+            result = process.run([os.path.abspath(self.plan.jitproof), "score", "--again",
+                                  os.path.relpath(self.score_path(group), self.folder), "--json"],
                                cwd=self.folder)
             try:
-                score = json.loads(done.stdout)
+                score = json.loads(result.stdout)
                 scenes = [row["workload"] for row in score["workloads"]]
             except (ValueError, KeyError, TypeError):
                 scenes = []
             if sorted(scenes) != sorted(group.scene_names):
                 cell["outcome"] = "ERROR"
                 cell["reason"] = "%s: status %d, scenes %s: %s" % (
-                    group.name, done.returncode, " ".join(scenes) or "none",
-                    done.stderr.strip()[-500:])
+                    group.name, result.returncode, " ".join(scenes) or "none",
+                    result.stderr.strip()[-500:])
                 continue
             lines.append(json.dumps({**score, "version": read_version(
                 self.score_path(group), group.profiler)}) + "\n")

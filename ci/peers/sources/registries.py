@@ -31,10 +31,10 @@ class Registry:
         """Runs a client in @home. @more: environment variables. Raises Missing if it fails."""
         if not shutil.which(command[0]):
             raise Missing("%s is not installed" % command[0])
-        done = process.run(command, cwd=home, env={**os.environ, **more}, timeout=BUILD_TIMEOUT_S)
-        if done.returncode:
-            text = remove_addresses((done.stderr or done.stdout).strip())
-            raise Missing("%s ended with %d: %s" % (command[0], done.returncode, text[-300:]))
+        result = process.run(command, cwd=home, env={**os.environ, **more}, timeout=BUILD_TIMEOUT_S)
+        if result.returncode:
+            text = remove_addresses((result.stderr or result.stdout).strip())
+            raise Missing("%s ended with %d: %s" % (command[0], result.returncode, text[-300:]))
 
     def __str__(self) -> str:
         return "%s: %s" % (type(self).__name__, self.name)

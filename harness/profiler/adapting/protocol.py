@@ -95,11 +95,11 @@ def find(program: str, variable: str, install: str = "") -> str:
 
 def output_of(*command: str) -> str:
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, text=True, check=False,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT_S)
+        result = subprocess.run(command, stdin=subprocess.DEVNULL, text=True, check=False,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Missing("%s: %s" % (command[0], error)) from error
-    return done.stdout
+    return result.stdout
 
 
 def version_of(what: str, pattern: str, *command: str) -> str:

@@ -90,18 +90,18 @@ def output_of(what: str, *command: str, **environment: str) -> str:
     """Returns the whole output of a reader. Raises Crashed or Failed if it could not read the file.
     @what: its name in messages."""
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, check=False, timeout=TIMEOUT_S,
-                              env={**os.environ, "LC_ALL": "C", **environment})
+        result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, check=False, timeout=TIMEOUT_S,
+                                env={**os.environ, "LC_ALL": "C", **environment})
     except subprocess.TimeoutExpired:
         raise Failed("%s did not end within %d s" % (what, TIMEOUT_S)) from None
-    errors = done.stderr.decode(errors="replace")
-    if done.returncode < 0:
-        raise Crashed(what, done.returncode, errors)
-    if done.returncode or UNREAD in errors:
+    errors = result.stderr.decode(errors="replace")
+    if result.returncode < 0:
+        raise Crashed(what, result.returncode, errors)
+    if result.returncode or UNREAD in errors:
         failure = Refused if any(words in errors for words in REFUSALS) else Failed
-        raise failure("%s ended with %d: %s" % (what, done.returncode, one_line(errors)))
-    return done.stdout.decode("utf-8", "surrogateescape")
+        raise failure("%s ended with %d: %s" % (what, result.returncode, one_line(errors)))
+    return result.stdout.decode("utf-8", "surrogateescape")
 
 
 def write_shown(folder: str, name: str, reader: Reader, home: str, read: bool) -> bool:

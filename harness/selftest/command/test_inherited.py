@@ -39,12 +39,12 @@ class Inherited(Folder):
         for command in self.list_commands():
             with self.subTest(command=command[0]):
                 undisturbed = process.run([JITPROOF, *command], timeout=240)
-                done = self.run_from_shell(CHILDREN, command)
+                result = self.run_from_shell(CHILDREN, command)
                 pids = [int(pid) for pid in self.read("pids").split()]
                 self.assertEqual(len(pids), 2)
                 for pid in pids:
                     os.kill(pid, signal.SIGKILL)  # raises an exception if the process has ended
-                self.assertEqual(done.returncode, undisturbed.returncode, done.stderr)
+                self.assertEqual(result.returncode, undisturbed.returncode, result.stderr)
 
     def test_signal_with_children(self) -> None:
         """A signal ends the command even if there are children from before."""
@@ -67,8 +67,8 @@ class Inherited(Folder):
                                           GROWTH, "-o", self.place("out")], *self.list_commands()]:
             with self.subTest(command=command[0]):
                 status = process.run([JITPROOF, *command], timeout=240).returncode
-                done = self.run_from_shell("trap '' CHLD\n", command)
-                self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+                result = self.run_from_shell("trap '' CHLD\n", command)
+                self.assertEqual(result.returncode, status, result.stdout + result.stderr)
 
     def test_blocked_signals(self) -> None:
         """All signals are blocked in the parent, from which the command inherits the mask."""
@@ -95,14 +95,14 @@ class Inherited(Folder):
         for command in judging:
             with self.subTest(command=command[0]):
                 status = process.run([JITPROOF, *command], timeout=240).returncode
-                done = process.run([*inside, JITPROOF, *command], timeout=240)
-                self.assertEqual(done.returncode, status, done.stderr)
+                result = process.run([*inside, JITPROOF, *command], timeout=240)
+                self.assertEqual(result.returncode, status, result.stderr)
         for command in (score, adapter, run, ["record", "-o", self.place("out"), "--", "true"],
                         ["repro", "attach/before-enable.map", "-o", self.place("y.tar")]):
             with self.subTest(command=command[0]):
-                done = process.run([*inside, JITPROOF, *command], timeout=240)
-                self.assertEqual((done.returncode, done.stdout), (99, ""))
-                self.assertIn("/proc belongs to another pid namespace", done.stderr)
+                result = process.run([*inside, JITPROOF, *command], timeout=240)
+                self.assertEqual((result.returncode, result.stdout), (99, ""))
+                self.assertIn("/proc belongs to another pid namespace", result.stderr)
                 # With a /proc of its own pid namespace the command records.
-                done = process.run([*inside, "--mount-proc", JITPROOF, *command], timeout=240)
-                self.assertNotIn("pid namespace", done.stderr)
+                result = process.run([*inside, "--mount-proc", JITPROOF, *command], timeout=240)
+                self.assertNotIn("pid namespace", result.stderr)

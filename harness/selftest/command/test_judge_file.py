@@ -56,9 +56,9 @@ class Made(Folder):
         return process.run([*before, JITPROOF, "judge", *options, self.path], timeout=240)
 
     def judge(self) -> dict[str, Any]:
-        done = self.run_judge("--json")
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        return json.loads(done.stdout)
+        result = self.run_judge("--json")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return json.loads(result.stdout)
 
     def expect_figures(self, **wanted: Any) -> dict[str, Any]:
         found = self.judge()
@@ -264,9 +264,9 @@ class Deferred(Made):
     def test_longer_than_its_record(self) -> None:
         self.add_deferred_sample()
         self.add_deferred_chain(ANON, LIBC, count=2**61)
-        done = self.run_judge()
-        self.assertEqual(done.returncode, 99)
-        self.assertIn("expected a deferred callchain that fits into its record", done.stderr)
+        result = self.run_judge()
+        self.assertEqual(result.returncode, 99)
+        self.assertIn("expected a deferred callchain that fits into its record", result.stderr)
 
     def test_deferred_chain_not_requested(self) -> None:
         """The marker of a deferred callchain and the record with the callchain are ignored unless
@@ -340,15 +340,15 @@ class Refusals(Made):
         struct.pack_into("<Q", raw, at, 2**61 + 6)
         start = rd.HEADER + len(self.perf.attrs[0].raw) + 16 + sum(
             len(record.pack()) for record in self.perf.records[:-1])
-        done = self.run_judge("--json", raw=raw)
-        self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (99, "", 1))
-        self.assertIn(self.path, done.stderr)
-        self.assertRegex(done.stderr, rf"offset ({start}|0x{start:x}|{at}|0x{at:x})\b")
+        result = self.run_judge("--json", raw=raw)
+        self.assertEqual((result.returncode, result.stdout, result.stderr.count("\n")), (99, "", 1))
+        self.assertIn(self.path, result.stderr)
+        self.assertRegex(result.stderr, rf"offset ({start}|0x{start:x}|{at}|0x{at:x})\b")
 
     def test_missing(self) -> None:
-        done = process.run([JITPROOF, "judge", self.path + ".none"], timeout=240)
-        self.assertEqual(done.returncode, 99)
-        self.assertIn("No such file", done.stderr)
+        result = process.run([JITPROOF, "judge", self.path + ".none"], timeout=240)
+        self.assertEqual(result.returncode, 99)
+        self.assertIn("No such file", result.stderr)
 
 
 class Stacks(Made):
@@ -376,8 +376,8 @@ class Stacks(Made):
         self.add_records(made)
 
     def judge_stacks(self, *options: str) -> list[dict[str, Any]]:
-        done = self.run_judge(*options, "--stacks", self.out)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        result = self.run_judge(*options, "--stacks", self.out)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
         with open(self.out, encoding="utf-8") as file:
             return [json.loads(line) for line in file]
 
@@ -415,9 +415,9 @@ class Stacks(Made):
             with self.subTest(method):
                 self.assertEqual([(one["stop"], len(one["frames"])) for one in
                                   self.judge_stacks("--method", method)], [stop])
-        done = self.run_judge("--method=chain")
-        self.assertEqual((done.returncode, done.stdout), (2, ""))
-        self.assertIn("--method=chain: expected dump", done.stderr)
+        result = self.run_judge("--method=chain")
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertIn("--method=chain: expected dump", result.stderr)
 
     def test_cannot_be_written(self) -> None:
         self.add_dump(self.SP + 32, ANON + 0x20, 0, 0)
@@ -426,10 +426,10 @@ class Stacks(Made):
                 ("/dev/full", "expected a regular file", ()),
                 (self.path + "/no", "Not a dir", ()),
                 (out, "cannot be written", ("prlimit", "--fsize=20"))):
-            done = self.run_judge("--stacks", place, before=before)
-            self.assertEqual((done.returncode, done.stdout), (99, ""))
-            self.assertIn(place, done.stderr)
-            self.assertIn(why, done.stderr)
+            result = self.run_judge("--stacks", place, before=before)
+            self.assertEqual((result.returncode, result.stdout), (99, ""))
+            self.assertIn(place, result.stderr)
+            self.assertIn(why, result.stderr)
         self.assertEqual([name for name in os.listdir(self.home) if name.startswith("stacks")], [])
 
 
@@ -444,14 +444,14 @@ class FailIf(Made):
                                    ("single_frame>25%", 0), ("rootless>0", 1),
                                    ("addresses_unmapped>0", 0), ("lost_samples>0", 0)):
             with self.subTest(expression):
-                done = self.run_judge("--fail-if", expression)
-                self.assertEqual(done.returncode, status, done.stderr)
-                self.assertEqual(bool(done.stderr), bool(status))
+                result = self.run_judge("--fail-if", expression)
+                self.assertEqual(result.returncode, status, result.stderr)
+                self.assertEqual(bool(result.stderr), bool(status))
 
     def test_bad_expressions(self) -> None:
         for expression in ("single_frame", "nothing>1", "single_frame>", "single_frame>x",
                            "single_frame<1", ">1", "single_frame>1%%", "single_frame>nan"):
             with self.subTest(expression):
-                done = self.run_judge("--fail-if", expression)
-                self.assertEqual((done.returncode, done.stdout), (2, ""))
-                self.assertIn("usage:", done.stderr)
+                result = self.run_judge("--fail-if", expression)
+                self.assertEqual((result.returncode, result.stdout), (2, ""))
+                self.assertIn("usage:", result.stderr)

@@ -205,9 +205,9 @@ class BadBuildIds(Names):
                  "a build id of at most 20")):
             with self.subTest(expected):
                 self.perf.features[2] = feature
-                done = self.run_judge("--json")
-                self.assertEqual(done.returncode, 99)
-                self.assertRegex(done.stderr, r"offset \d+: expected " + expected)
+                result = self.run_judge("--json")
+                self.assertEqual(result.returncode, 99)
+                self.assertRegex(result.stderr, r"offset \d+: expected " + expected)
 
 
 class AsPerf(judged.Folder):
@@ -222,10 +222,10 @@ class AsPerf(judged.Folder):
 
     def compare_with_perf(self, *command: str) -> None:
         path = self.place("perf.data")
-        done = self.perf.run("record", "-N", "-o", path, "-e", "cpu-clock:u", "-F", "5000", "--",
-                             *command, timeout=240)
-        if "Captured and wrote" not in done.stderr:
-            self.skipTest("perf does not record here: " + done.stderr.strip()[-200:])
+        result = self.perf.run("record", "-N", "-o", path, "-e", "cpu-clock:u", "-F", "5000", "--",
+                               *command, timeout=240)
+        if "Captured and wrote" not in result.stderr:
+            self.skipTest("perf does not record here: " + result.stderr.strip()[-200:])
         for pid in compare_names.count_by_judge(JITPROOF, path, self.perf.number):
             self.addCleanup(remove_map, "/tmp/perf-%d.map" % pid)
         self.assertEqual(compare_names.find_differences(self.perf, JITPROOF, path), [])

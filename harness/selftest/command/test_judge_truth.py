@@ -23,10 +23,10 @@ class Judging(Folder):
         return process.run([JITPROOF, "judge", *arguments], timeout=240)
 
     def judge_by_truth(self, fixture: str, *more: str) -> dict[str, Any]:
-        done = self.judge("--json", "--slack", "0", "--truth", f"{fixture}/truth", *more,
-                          f"{fixture}/perf.data")
-        self.assertIn(done.returncode, (0, 1), done.stderr)
-        return json.loads(done.stdout)
+        result = self.judge("--json", "--slack", "0", "--truth", f"{fixture}/truth", *more,
+                            f"{fixture}/perf.data")
+        self.assertIn(result.returncode, (0, 1), result.stderr)
+        return json.loads(result.stdout)
 
     def judge_run(self, fixture: str) -> dict[str, Any]:
         results = self.place(os.path.basename(fixture) + ".jsonl")
@@ -38,9 +38,9 @@ class Judging(Folder):
         return os.path.join(FIXTURES, name)
 
     def expect_refusal(self, truth: str, capture: str, why: str) -> None:
-        done = self.judge("--truth", truth, capture)
-        self.assertEqual(done.returncode, 99, done.stdout)
-        self.assertIn(why, done.stderr)
+        result = self.judge("--truth", truth, capture)
+        self.assertEqual(result.returncode, 99, result.stdout)
+        self.assertIn(why, result.stderr)
 
 
 class Recorded(Judging):
@@ -68,10 +68,10 @@ class Recorded(Judging):
 
     def test_text(self) -> None:
         fixture = self.fixture_path("anon")
-        done = self.judge("--slack", "0", "--truth", f"{fixture}/truth", f"{fixture}/perf.data")
-        self.assertIn("# note: names are not judged", done.stdout)
-        self.assertRegex(done.stdout, r"# broken\.chain: 0\.00 % \(0 of \d+")
-        self.assertIn("not ok 1 truth/gathered", done.stdout)
+        result = self.judge("--slack", "0", "--truth", f"{fixture}/truth", f"{fixture}/perf.data")
+        self.assertIn("# note: names are not judged", result.stdout)
+        self.assertRegex(result.stdout, r"# broken\.chain: 0\.00 % \(0 of \d+")
+        self.assertIn("not ok 1 truth/gathered", result.stdout)
 
     def test_keeps_a_run_directory(self) -> None:
         fixture, kept = self.fixture_path("memfd"), self.place("kept")
@@ -80,13 +80,13 @@ class Recorded(Judging):
 
     def test_fewer_samples_with_more_slack(self) -> None:
         fixture = self.fixture_path("anon")
-        done = self.judge("--json", "--slack", "90000", "--truth", f"{fixture}/truth",
-                          f"{fixture}/perf.data")
-        self.assertEqual(json.loads(done.stdout)["outcome"], "FAIL")
-        done = self.judge("--slack", "200000", "--truth", f"{fixture}/truth",
-                          f"{fixture}/perf.data")
-        self.assertIn("# ERROR", done.stdout)
-        self.assertEqual(done.returncode, 1)
+        result = self.judge("--json", "--slack", "90000", "--truth", f"{fixture}/truth",
+                            f"{fixture}/perf.data")
+        self.assertEqual(json.loads(result.stdout)["outcome"], "FAIL")
+        result = self.judge("--slack", "200000", "--truth", f"{fixture}/truth",
+                            f"{fixture}/perf.data")
+        self.assertIn("# ERROR", result.stdout)
+        self.assertEqual(result.returncode, 1)
 
 
 class Refused(Judging):
@@ -127,9 +127,9 @@ class WithoutRegisters(Judging):
             struct.pack_into("<Q", attr.raw, 24, kind)
             struct.pack_into("<QI", attr.raw, 80, 0, 0)
         perf.save(path)
-        done = self.judge("--json", "--slack", "0", "--truth", f"{fixture}/truth", path)
-        found = json.loads(done.stdout)
-        self.assertIn("user registers", done.stderr)
+        result = self.judge("--json", "--slack", "0", "--truth", f"{fixture}/truth", path)
+        found = json.loads(result.stdout)
+        self.assertIn("user registers", result.stderr)
         self.assertEqual(found["skipped"]["modes"], "no-registers")
         self.assertEqual(found["verdicts"]["chain"], self.judge_run(fixture)["verdicts"]["chain"])
 
@@ -137,11 +137,11 @@ class WithoutRegisters(Judging):
 class Live(Judging):
     def test_workload_from_a_shell(self) -> None:
         truth, capture = self.place("truth"), self.place("perf.data")
-        done = process.run(
+        result = process.run(
             ["sh", "-c", 'sleep 0.5 | "$0" record -o "$1" -- "$0" workload memfd_double '
              '--publish=map --truth "$2" --ready-fd 2', JITPROOF, capture, truth], timeout=240)
-        if done.returncode or not os.path.exists(capture):
-            self.skipTest("jitproof record: " + done.stderr.strip())
+        if result.returncode or not os.path.exists(capture):
+            self.skipTest("jitproof record: " + result.stderr.strip())
         recorded = rd.Truth(truth)
         for start in recorded.find(rd.Truth.PROCESS_START):
             self.addCleanup(os.unlink, "/tmp/perf-%d.map" % recorded.get(start)[2])

@@ -27,9 +27,9 @@ class Mistyped(unittest.TestCase):
                 (["score", "--profiler=perf", "wx_togle"], "no scene matches 'wx_togle'; did you "
                  "mean 'wx_toggle'?")):
             with self.subTest(" ".join(words)):
-                done = process.run([JITPROOF, *words])
-                self.assertEqual((done.returncode, done.stdout), (2, ""))
-                self.assertIn(error, done.stderr)
+                result = process.run([JITPROOF, *words])
+                self.assertEqual((result.returncode, result.stdout), (2, ""))
+                self.assertIn(error, result.stderr)
 
 
 class Names(unittest.TestCase):
@@ -53,9 +53,9 @@ class Version(Folder):
     def test_both_names(self) -> None:
         for option in ("--version", "-V"):
             with self.subTest(option):
-                done = process.run([JITPROOF, option])
-                self.assertEqual((done.returncode, done.stderr), (0, ""))
-                self.assertRegex(done.stdout, r"^jitproof \d+\.\d+ \((unknown|[0-9a-z.-]+)\)\n$")
+                result = process.run([JITPROOF, option])
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+                self.assertRegex(result.stdout, r"^jitproof \d+\.\d+ \((unknown|[0-9a-z.-]+)\)\n$")
 
     def read_commit(self) -> str:
         process.run_or_raise(["make", "-s", "-C", self.home, "O=" + self.place("build"),

@@ -56,23 +56,23 @@ class Beside(Folder):
     def test_reader_comes_first(self) -> None:
         """Only the reading thread gets a higher priority, if permitted."""
         mine = os.getpriority(os.PRIO_PROCESS, 0)
-        done = process.run([JITPROOF, "record", "-o", self.place("data"), "--", sys.executable,
-                            "-c", NICE], timeout=240)
-        if "perf_event_open" in done.stderr:
-            self.skipTest(done.stderr.strip())
+        result = process.run([JITPROOF, "record", "-o", self.place("data"), "--", sys.executable,
+                              "-c", NICE], timeout=240)
+        if "perf_event_open" in result.stderr:
+            self.skipTest(result.stderr.strip())
         rights = int(find_match(r"CapEff:\s*(\w+)", files.read("/proc/self/status"))[1], 16)
         reader = -20 if rights >> CAP_SYS_NICE & 1 else mine
-        first, *others = json.loads(done.stdout)
-        self.assertEqual(first, reader, done.stderr)
-        self.assertEqual(set(others), {mine}, done.stderr)
+        first, *others = json.loads(result.stdout)
+        self.assertEqual(first, reader, result.stderr)
+        self.assertEqual(set(others), {mine}, result.stderr)
 
     def test_records_hold_inodes(self) -> None:
         data = self.place("data")
-        done = process.run([JITPROOF, "record", "-o", data, "--", sys.executable, "-c", OTHER],
-                           timeout=240)
-        if re.search("perf_event_open|attr.build_id", done.stderr):
-            self.skipTest(done.stderr.strip())
-        self.assertEqual((done.returncode, done.stdout), (0, "9 build ids\n"), done.stderr)
+        result = process.run([JITPROOF, "record", "-o", data, "--", sys.executable, "-c", OTHER],
+                             timeout=240)
+        if re.search("perf_event_open|attr.build_id", result.stderr):
+            self.skipTest(result.stderr.strip())
+        self.assertEqual((result.returncode, result.stdout), (0, "9 build ids\n"), result.stderr)
         status = os.stat(PROGRAM)
         seen = [one for one in rd.PerfData.load(data).maps()
                 if one.name == os.path.realpath(PROGRAM)]

@@ -49,8 +49,8 @@ def find_options(text: str) -> list[str]:
 
 @functools.cache
 def read_help(*command: str) -> str:
-    done = process.run([*command, "--help"], cwd=TOP, timeout=240)
-    return done.stdout if done.returncode == 0 else ""
+    result = process.run([*command, "--help"], cwd=TOP, timeout=240)
+    return result.stdout if result.returncode == 0 else ""
 
 
 def find_blocks(page: str, language: str = "") -> list[str]:
@@ -267,6 +267,6 @@ class ManPages(Folder):
                         ["groff", "-man", "-ww", "-T", "utf8", "-z"],
                         ["man", "--warnings", "-l"]):
             if shutil.which(command[0]):
-                done = process.run([*command, *pages])
-                self.assertEqual((done.returncode, done.stderr), (0, ""))
-                self.assertTrue(command[0] == "man" or not done.stdout, done.stdout)
+                result = process.run([*command, *pages])
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+                self.assertTrue(command[0] == "man" or not result.stdout, result.stdout)

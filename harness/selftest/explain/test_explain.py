@@ -84,9 +84,9 @@ class Recording(Folder):
         return process.run([JITPROOF, "explain", *options, self.path], timeout=240)
 
     def run_json(self) -> dict[str, Any]:
-        done = self.run_explain("--json")
-        found = json.loads(done.stdout)
-        self.assertEqual(done.returncode, 0 if found["healthy"] else 1, done.stderr)
+        result = self.run_explain("--json")
+        found = json.loads(result.stdout)
+        self.assertEqual(result.returncode, 0 if found["healthy"] else 1, result.stderr)
         self.assertEqual(found["healthy"], not found["causes"])
         shares = [cause["share"] for cause in found["causes"]]
         self.assertTrue(all(0.02 <= share <= 1 for share in shares), shares)
@@ -129,9 +129,9 @@ class Walks(Recording):
         begun = b"PERFILE2" + struct.pack("<Q", 104)
         for head, offset in ((begun + bytes(88 + 4096), 16), (bytes(4096), 0), (begun, 16)):
             files.write_bytes(self.path, head)
-            done = process.run([JITPROOF, "explain", "--json", self.path], timeout=240)
-            found = json.loads(done.stdout)["causes"]
-            self.assertEqual(([one["id"] for one in found], done.returncode),
+            result = process.run([JITPROOF, "explain", "--json", self.path], timeout=240)
+            found = json.loads(result.stdout)["causes"]
+            self.assertEqual(([one["id"] for one in found], result.returncode),
                              (["failed-inject"], 1))
             judged = process.run([JITPROOF, "judge", self.path], timeout=240)
             self.assertRegex(judged.stderr, "offset %d: expected .* found none" % offset)
@@ -142,8 +142,8 @@ class Walks(Recording):
         raw = files.read_bytes(self.path)
         end = sum(struct.unpack_from("<QQ", raw, 40))
         files.write_bytes(self.path, raw[:48] + bytes(8) + raw[56:end])
-        done = process.run([JITPROOF, "explain", "--json", "--partial", self.path], timeout=240)
-        found, = json.loads(done.stdout)["causes"]
+        result = process.run([JITPROOF, "explain", "--json", "--partial", self.path], timeout=240)
+        found, = json.loads(result.stdout)["causes"]
         self.assertEqual((found["id"], len(found["evidence"])), ("no-samples", 3))
         self.assertIn("SIGKILL", found["remedy"])
 
@@ -717,9 +717,9 @@ class Command(Recording):
 
     def test_unreadable(self) -> None:
         files.write_bytes(self.path, b"PERFILE2")
-        done = process.run([JITPROOF, "explain", self.path], timeout=240)
-        self.assertEqual(done.returncode, 99)
-        self.assertIn(self.path, done.stderr)
+        result = process.run([JITPROOF, "explain", self.path], timeout=240)
+        self.assertEqual(result.returncode, 99)
+        self.assertIn(self.path, result.stderr)
 
     def test_causes(self) -> None:
         table = json.loads(process.run_or_raise([JITPROOF, "explain", "--causes", "--json"]))
@@ -735,11 +735,11 @@ class Command(Recording):
         self.assertEqual(process.run([JITPROOF, "explain", "--causes", self.path]).returncode, 2)
 
     def test_help_lists_every_cause(self) -> None:
-        done = process.run([JITPROOF, "explain", "--help"])
-        self.assertEqual(done.returncode, 0)
+        result = process.run([JITPROOF, "explain", "--help"])
+        self.assertEqual(result.returncode, 0)
         page = files.read(os.path.join(HERE, "../../docs/explain.md"))
         for name in STACKS:
-            self.assertIn(name, done.stdout)
+            self.assertIn(name, result.stdout)
             self.assertIn(f"| `{name}` |", page)
         table = json.loads(process.run_or_raise([JITPROOF, "explain", "--causes", "--json"]))
         for cause in table["causes"]:

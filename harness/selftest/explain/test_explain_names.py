@@ -80,9 +80,9 @@ class Explained(judged.Made):
         if self.ends:
             os.utime(self.path, ns=(self.ends, self.ends))
         root = [] if self.root == "/" else ["--root", self.root]
-        done = process.run([JITPROOF, "explain", "--json", *root, self.path], timeout=240)
-        self.assertIn(done.returncode, (0, 1), done.stderr)
-        found = [one for one in json.loads(done.stdout)[kind] if one["id"] in NAMING]
+        result = process.run([JITPROOF, "explain", "--json", *root, self.path], timeout=240)
+        self.assertIn(result.returncode, (0, 1), result.stderr)
+        found = [one for one in json.loads(result.stdout)[kind] if one["id"] in NAMING]
         for one in found:
             self.assertEqual(len(one["evidence"]), 3, one)
             self.assertTrue(all(len(line) > 20 for line in [*one["evidence"], one["remedy"]]), one)
@@ -168,8 +168,8 @@ class PerfMaps(Explained):
         self.add_memory()
         self.assertEqual(self.find_causes(), [])
         os.chown(self.path, 54321, 54321)
-        done = process.run([JITPROOF, "explain", "--json", "--root", self.root, self.path])
-        notes = [one for one in json.loads(done.stdout)["notes"] if one["id"] in NAMING]
+        result = process.run([JITPROOF, "explain", "--json", "--root", self.root, self.path])
+        notes = [one for one in json.loads(result.stdout)["notes"] if one["id"] in NAMING]
         self.assertEqual([(one["id"], one["samples"]) for one in notes], [("map-wrong-owner", 0)])
         self.assertIn("to user 12345, the recording to user 54321", notes[0]["evidence"][0])
 
@@ -445,8 +445,8 @@ class Remedies(Explained):
             self.add_sample(CODE + 4, *([places[caller] + 4] if caller else []), pid=PID,
                             time=100 + number)
         self.perf.save(self.path)
-        done = process.run([JITPROOF, "explain", "--json", "--root", self.root, self.path])
-        return str(next(one["remedy"] for one in json.loads(done.stdout)["causes"]
+        result = process.run([JITPROOF, "explain", "--json", "--root", self.root, self.path])
+        return str(next(one["remedy"] for one in json.loads(result.stdout)["causes"]
                         if one["id"] == "no-name-source"))
 
     def test_threads_with_names_of_their_own(self) -> None:
@@ -480,8 +480,8 @@ class Protections(Explained):
         for number in range(SAMPLES):
             self.add_sample(CODE + 4, CODE + 4, FILE + 8, pid=PID, time=100 + number)
         self.perf.save(self.path)
-        done = process.run([JITPROOF, "explain", "--json", "--root", self.root, self.path])
-        found = json.loads(done.stdout)
+        result = process.run([JITPROOF, "explain", "--json", "--root", self.root, self.path])
+        found = json.loads(result.stdout)
         return {one["id"] for one in [*found["causes"], *found["notes"]]}
 
     def test_unstated_protection(self) -> None:

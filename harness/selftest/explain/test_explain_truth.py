@@ -20,10 +20,10 @@ class Explaining(Folder):
     def compare_with_truth(self, status: int) -> dict[str, str]:
         path = self.place("perf.data")
         self.perf.save(path)
-        done = process.run([JITPROOF, "explain", "--json", "--slack", "0", "--truth", self.truth,
-                            path], timeout=240)
-        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
-        found = json.loads(done.stdout)
+        result = process.run([JITPROOF, "explain", "--json", "--slack", "0", "--truth", self.truth,
+                              path], timeout=240)
+        self.assertEqual(result.returncode, status, result.stdout + result.stderr)
+        found = json.loads(result.stdout)
         self.assertEqual(found["agree"], not status)
         self.assertEqual(found["samples"], 351)
         return {one["id"]: one["verdict"] for one in found["causes"]}
@@ -74,13 +74,13 @@ class Explaining(Folder):
 
     def test_text_and_usage(self) -> None:
         path = os.path.join(FIXTURES, "clock", "perf.data")
-        done = process.run([JITPROOF, "explain", "--slack", "0", "--truth", self.truth, path],
-                           timeout=240)
-        self.assertIn("explain and the truth agree, by 351 samples in emitted code", done.stdout)
-        self.assertRegex(done.stdout, r"(?m)^  right    no-name-source +explain: 351 samples; "
+        result = process.run([JITPROOF, "explain", "--slack", "0", "--truth", self.truth, path],
+                             timeout=240)
+        self.assertIn("explain and the truth agree, by 351 samples in emitted code", result.stdout)
+        self.assertRegex(result.stdout, r"(?m)^  right    no-name-source +explain: 351 samples; "
                                       r"the truth: 351$")
-        done = process.run([JITPROOF, "explain", "--truth", self.truth], timeout=240)
-        self.assertEqual(done.returncode, 2)
-        done = process.run([JITPROOF, "explain", "--truth", self.place("absent"), path],
-                           timeout=240)
-        self.assertEqual(done.returncode, 99)
+        result = process.run([JITPROOF, "explain", "--truth", self.truth], timeout=240)
+        self.assertEqual(result.returncode, 2)
+        result = process.run([JITPROOF, "explain", "--truth", self.place("absent"), path],
+                             timeout=240)
+        self.assertEqual(result.returncode, 99)

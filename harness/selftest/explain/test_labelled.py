@@ -68,17 +68,18 @@ def list_names(folder: str) -> list[str]:
 def explain_one(name: str, home: str) -> Answer:
     """Runs explain on an unpacked capture."""
     label = files.read(os.path.join(home, "label")).split()
-    done = run_on(home, "explain", "--json")
-    if done.returncode not in (0, 1):
-        return Answer(name, label, [], {}, "exit %d: %s" % (done.returncode, done.stderr.strip()))
-    found = json.loads(done.stdout)
+    result = run_on(home, "explain", "--json")
+    if result.returncode not in (0, 1):
+        return Answer(name, label, [], {},
+                      "exit %d: %s" % (result.returncode, result.stderr.strip()))
+    found = json.loads(result.stdout)
     causes = ["%s %.0f%%" % (one["id"], 100 * one["share"]) for one in found["causes"]]
     if found["healthy"] != (not causes):
         return Answer(name, label, [], {}, "healthy: %s, and %d causes" %
                       (found["healthy"], len(causes)))
-    if done.returncode != bool(causes):
+    if result.returncode != bool(causes):
         return Answer(name, label, [], {},
-                      "exit %d, and %d causes" % (done.returncode, len(causes)))
+                      "exit %d, and %d causes" % (result.returncode, len(causes)))
     first = {question: (found[question] or [{"id": "-"}])[0]["id"]
              for question in ("stacks", "names")}
     return Answer(name, label, [one["id"] for one in found["causes"]], first, "")
@@ -99,9 +100,9 @@ def explain_set(folder: str, globs: Sequence[str], scratch: str) -> list[Answer]
 def print_one(home: str) -> str:
     """Returns what explain prints for an unpacked capture, without notes, since these depend on the
     vDSO of this machine."""
-    done = run_on(home, "explain")
-    return "%s/%s%s\n" % (os.path.basename(home), done.stdout.split("\nnotes, below 2 %")[0],
-                          done.stderr)
+    result = run_on(home, "explain")
+    return "%s/%s%s\n" % (os.path.basename(home), result.stdout.split("\nnotes, below 2 %")[0],
+                          result.stderr)
 
 
 def print_texts(folder: str, scratch: str) -> str:

@@ -21,10 +21,10 @@ TYPES = ["load", "move", "debug_info", "close", "unwinding_info"]
 
 
 def run_reader(kind: str, path: str, *addresses: str) -> Any:
-    done = process.run([READER, kind, path, *addresses], timeout=240)
-    if done.returncode or done.stderr:
-        raise AssertionError(f"{path}: status {done.returncode}: {done.stderr}")
-    return json.loads(done.stdout)
+    result = process.run([READER, kind, path, *addresses], timeout=240)
+    if result.returncode or result.stderr:
+        raise AssertionError(f"{path}: status {result.returncode}: {result.stderr}")
+    return json.loads(result.stdout)
 
 
 def convert_expected(value: Any) -> Any:

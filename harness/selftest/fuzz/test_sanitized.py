@@ -14,14 +14,14 @@ ASAN = os.path.join(BUILD, "asan")
 
 class Sanitized(unittest.TestCase):
     def run_clean(self, *command: str, status: int = 0) -> str:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, errors="replace", timeout=900,
-                              check=False,
-                              env={**os.environ, "JITPROOF": os.path.join(ASAN, "jitproof"),
-                                   "NEEDS_PROC": "1", "EACH_KIND": "1"})
-        self.assertEqual(done.returncode, status, done.stdout[-4000:])
-        self.assertNotRegex(done.stdout, "runtime error|AddressSanitizer|LeakSanitizer")
-        return done.stdout
+        result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True, errors="replace", timeout=900,
+                                check=False,
+                                env={**os.environ, "JITPROOF": os.path.join(ASAN, "jitproof"),
+                                     "NEEDS_PROC": "1", "EACH_KIND": "1"})
+        self.assertEqual(result.returncode, status, result.stdout[-4000:])
+        self.assertNotRegex(result.stdout, "runtime error|AddressSanitizer|LeakSanitizer")
+        return result.stdout
 
     def pass_sanitized(self, *tests: str) -> None:
         output = self.run_clean(sys.executable, "-m", "unittest",

@@ -28,11 +28,11 @@ class RunDirectory(Folder):
 
     def assert_not_passed(self, message: str) -> subprocess.CompletedProcess[str]:
         """Judges; expects an error that names the file, in bounded time, and no PASS."""
-        done = run_binary("judge", self.dir)
-        self.assertIn(done.returncode, (1, 99), done.stdout + done.stderr)
-        self.assertNotRegex(done.stdout, r"(?m)^ok ")
-        self.assertRegex(done.stdout + done.stderr, message)
-        return done
+        result = run_binary("judge", self.dir)
+        self.assertIn(result.returncode, (1, 99), result.stdout + result.stderr)
+        self.assertNotRegex(result.stdout, r"(?m)^ok ")
+        self.assertRegex(result.stdout + result.stderr, message)
+        return result
 
     def test_missing_files(self) -> None:
         for name in FILES:
@@ -73,21 +73,21 @@ class RunDirectory(Folder):
         for text in ("PASS all is well", "XFAIL x", "", "ERROR", "FAIL\nok 1 fixture/anon"):
             with self.subTest(text):
                 self.write(text, "anon", "outcome")
-                done = run_binary("judge", self.dir)
-                self.assertEqual(done.returncode, 1, done.stdout)
-                self.assertNotRegex(done.stdout, r"(?m)^ok ")
+                result = run_binary("judge", self.dir)
+                self.assertEqual(result.returncode, 1, result.stdout)
+                self.assertNotRegex(result.stdout, r"(?m)^ok ")
         self.write("SKIP one\nok 2 fixture/forged\n\x1b[2J", "anon", "outcome")
-        done = run_binary("judge", self.dir)
-        self.assertEqual(done.returncode, 4)
-        self.assertEqual(re.findall(r"(?m)^(?:not )?ok \d+ \S+.*", done.stdout),
+        result = run_binary("judge", self.dir)
+        self.assertEqual(result.returncode, 4)
+        self.assertEqual(re.findall(r"(?m)^(?:not )?ok \d+ \S+.*", result.stdout),
                          ["ok 1 fixture/anon # SKIP one; ok 2 fixture/forged; ?[2J"])
-        self.assertNotIn("\x1b", done.stdout)
+        self.assertNotIn("\x1b", result.stdout)
         os.unlink(self.place("anon", "outcome"))
         self.write("inject SIGSEGV perf inject was killed", "anon", "crash")
-        done = run_binary("judge", self.dir)
-        self.assertEqual(done.returncode, 1)
+        result = run_binary("judge", self.dir)
+        self.assertEqual(result.returncode, 1)
         self.assertIn("# perf inject was killed\nnot ok 1 fixture/anon # CRASH SIGSEGV",
-                      done.stdout)
+                      result.stdout)
         os.unlink(self.place("anon", "crash"))
         os.mkfifo(self.place("anon", "outcome"))
         self.assertLess(run_binary("judge", self.dir).returncode, 100)
@@ -104,9 +104,9 @@ class RunDirectory(Folder):
         for name in ("../x", "a/b/c", "..", "a/..", "/x"):
             with self.subTest(name):
                 self.write(f"case {name} check : anon_exec : attach\n", "cases", "s")
-                done = run_binary("run", "--expected", self.place("cases"), "-o", self.place("r"))
-                self.assertEqual(done.returncode, 99, done.stdout)
-                self.assertIn("s:1: ", done.stderr)
+                result = run_binary("run", "--expected", self.place("cases"), "-o", self.place("r"))
+                self.assertEqual(result.returncode, 99, result.stdout)
+                self.assertIn("s:1: ", result.stderr)
                 self.assertFalse(os.path.exists(self.place("r")))
 
     def test_cut_short(self) -> None:
@@ -116,18 +116,18 @@ class RunDirectory(Folder):
         self.write("KTAP version 1\n1..1\n", "run", "ktap.txt")
         self.assertEqual(run_binary("judge", self.place("run")).returncode, 0)
         self.write("KTAP version 1\n1..3\n", "run", "ktap.txt")
-        done = run_binary("judge", self.place("run"))
-        self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stdout, r"(?ms)^1\.\.3$.*^ok 1 fixture/anon$.*^Bail out! cut short")
+        result = run_binary("judge", self.place("run"))
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stdout, r"(?ms)^1\.\.3$.*^ok 1 fixture/anon$.*^Bail out! cut short")
 
     def test_deep_and_circular_folders(self) -> None:
         """Circular links and deep folders are not followed for ever."""
         os.makedirs(self.place("run", *"abcdefgh"))
         os.symlink("..", self.place("run", "a", "up"))
         os.symlink(self.dir, self.place("run", "a", "link"))
-        done = run_binary("judge", self.place("run"))
-        self.assertEqual(done.returncode, 99)
-        self.assertIn("contains no case", done.stderr)
+        result = run_binary("judge", self.place("run"))
+        self.assertEqual(result.returncode, 99)
+        self.assertIn("contains no case", result.stderr)
 
 
 class CommandLine(Folder):
@@ -161,9 +161,9 @@ class CommandLine(Folder):
                 (("workload", "bad", "--ready-fd", "77"),
                  "--ready-fd=77: expected an open file descriptor")):
             with self.subTest(arguments):
-                done = run_binary(*arguments, cwd=self.home)
-                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
-                self.assertIn(message, done.stderr)
+                result = run_binary(*arguments, cwd=self.home)
+                self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
+                self.assertIn(message, result.stderr)
                 self.assertEqual(os.listdir(self.home), [])
 
     def test_control_characters(self) -> None:
@@ -172,17 +172,17 @@ class CommandLine(Folder):
         for arguments in (("repro", evil, "-o", "x"), ("run", evil), (evil,),
                           ("workload", "anon_exec", "--publish=" + evil)):
             with self.subTest(arguments):
-                done = run_binary(*arguments, cwd=self.home)
-                self.assertNotEqual(done.returncode, 0)
-                self.assertIn("x?[2Jy", done.stderr)
-                self.assertNotIn("\033", done.stdout + done.stderr)
+                result = run_binary(*arguments, cwd=self.home)
+                self.assertNotEqual(result.returncode, 0)
+                self.assertIn("x?[2Jy", result.stderr)
+                self.assertNotIn("\033", result.stdout + result.stderr)
 
     def test_help(self) -> None:
         for command in ("", "list", "run", "judge", "show", "record", "workload"):
             with self.subTest(command):
-                done = run_binary(*filter(None, (command, "--help")))
-                self.assertEqual((done.returncode, done.stderr), (0, ""))
-                self.assertIn(f"usage: jitproof {command}", done.stdout)
+                result = run_binary(*filter(None, (command, "--help")))
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+                self.assertIn(f"usage: jitproof {command}", result.stdout)
 
     def test_unreadable_files(self) -> None:
         """Status 99 and the file's name."""
@@ -191,9 +191,9 @@ class CommandLine(Folder):
                           ("judge", "--expected", self.place("none"), self.home),
                           ("run", "--expected", self.place("none"))):
             with self.subTest(arguments):
-                done = run_binary(*arguments)
-                self.assertEqual((done.returncode, done.stdout), (99, ""), done.stderr)
-                self.assertIn(self.home, done.stderr)
+                result = run_binary(*arguments)
+                self.assertEqual((result.returncode, result.stdout), (99, ""), result.stderr)
+                self.assertIn(self.home, result.stderr)
 
     def test_full_standard_output(self) -> None:
         if not os.path.exists("/dev/full"):
@@ -202,21 +202,21 @@ class CommandLine(Folder):
                           ("judge", os.path.join(FIXTURE, "perf.data")),
                           ("judge", "--json", os.path.join(FIXTURE, "perf.data"))):
             with self.subTest(arguments), open("/dev/full", "w", encoding="utf-8") as full:
-                done = run_binary(*arguments, stdout=full)
-                self.assertEqual(done.returncode, 99)
-                self.assertIn("cannot write to standard output", done.stderr)
+                result = run_binary(*arguments, stdout=full)
+                self.assertEqual(result.returncode, 99)
+                self.assertIn("cannot write to standard output", result.stderr)
 
     def test_few_descriptors(self) -> None:
         """With too few descriptors, no process of a run waits forever for another."""
         for most in range(4, 10):
             with self.subTest(most):
-                done = run_binary(
+                result = run_binary(
                     "run", "--expected", os.path.join(FIXTURES, "expected"), "-o",
                     self.place(str(most)), "fixture/memfd", timeout=240,
                     preexec_fn=lambda most=most: resource.setrlimit(resource.RLIMIT_NOFILE,
                                                                     (most, most)))
-                self.assertEqual(done.returncode, 99, done.stderr)
-                self.assertIn("Too many open files", done.stderr)
+                self.assertEqual(result.returncode, 99, result.stderr)
+                self.assertIn("Too many open files", result.stderr)
 
     def test_no_room_for_a_truth(self) -> None:
         """The truth is sparse: the first record without a free page reports the full disk."""
@@ -224,14 +224,14 @@ class CommandLine(Folder):
         truth = self.place("truth")
         for fits in (0, 2):  # pages: none for the header, or none for records
             with self.subTest(fits):
-                done = run_binary(
+                result = run_binary(
                     "workload", "anon_exec", "--truth", truth, stdin=subprocess.DEVNULL,
                     before=["unshare", "-Urm", "sh", "-c",
                             'mount -t tmpfs -o size=128k none "$0" && head -c $((131072 - $1 * '
                             '4096)) /dev/zero > "$0/zeros"; shift; exec "$@"', self.home,
                             str(fits)])
-                self.assertEqual(done.returncode, 99, done.stderr)
-                self.assertIn(truth + ": no room for a record", done.stderr)
+                self.assertEqual(result.returncode, 99, result.stderr)
+                self.assertIn(truth + ": no room for a record", result.stderr)
 
 
 class Output(Folder):
@@ -253,9 +253,9 @@ class Output(Folder):
         for name in ("file", "dangling", "fifo", "full", "none/below", "file/below", "x" * 300,
                      "x" * 5000):
             with self.subTest(name[:20]):
-                done = self.run_to(self.place(name))
-                self.assertEqual((done.returncode, done.stdout), (99, ""))
-                self.assertIn(self.place(name.split("/", 1)[0])[:30], done.stderr)
+                result = self.run_to(self.place(name))
+                self.assertEqual((result.returncode, result.stdout), (99, ""))
+                self.assertIn(self.place(name.split("/", 1)[0])[:30], result.stderr)
         self.assertEqual(self.run_to("").returncode, 2)
         self.assertEqual(sorted(os.listdir(self.home)), before)
         self.assertEqual(os.listdir(self.place("full")), ["file"])
@@ -272,9 +272,9 @@ class Output(Folder):
             places += ["theirs", "theirs/new", "link/new"]
         for place in places:
             with self.subTest(place):
-                done = self.run_to(self.place(place))
-                self.assertEqual((done.returncode, done.stdout), (99, ""))
-                self.assertIn("is not trusted", done.stderr)
+                result = self.run_to(self.place(place))
+                self.assertEqual((result.returncode, result.stdout), (99, ""))
+                self.assertIn("is not trusted", result.stderr)
         self.assertEqual(os.listdir(self.place("theirs")) + os.listdir(self.place("anyone's")), [])
 
     def test_not_writable(self) -> None:
@@ -288,19 +288,19 @@ class Output(Folder):
         """Blanks and quotes are permitted; a newline forges no line of KTAP."""
         for name in ("two words", "new\nok 1 forged\n", "'quoted\"", "-o", "%s%n", "\u00fc"):
             with self.subTest(name):
-                done = self.run_to(name, cwd=self.home)
-                self.assertIn(done.returncode, (1, 4), done.stderr)
-                self.assertNotRegex(done.stdout, r"(?m)^ok 1 forged")
+                result = self.run_to(name, cwd=self.home)
+                self.assertIn(result.returncode, (1, 4), result.stderr)
+                self.assertNotRegex(result.stdout, r"(?m)^ok 1 forged")
                 self.assertTrue(os.path.exists(self.place(name, "s", "a", "case")))
                 judged = run_binary("judge", "./" + name, cwd=self.home)
-                self.assertEqual(judged.returncode, done.returncode)
+                self.assertEqual(judged.returncode, result.returncode)
                 self.assertNotRegex(judged.stdout, r"(?m)^ok 1 forged")
 
     def test_closed_standard_output(self) -> None:
         """Output does not go to a file that gets the number of the closed descriptor."""
-        done = process.run(["sh", "-c", 'exec "$0" "$@" >&- <&-', BINARY, "run", "--expected",
-                            self.place("cases"), "-o", self.place("run")], timeout=240)
-        self.assertIn(done.returncode, (1, 4), done.stderr)
+        result = process.run(["sh", "-c", 'exec "$0" "$@" >&- <&-', BINARY, "run", "--expected",
+                              self.place("cases"), "-o", self.place("run")], timeout=240)
+        self.assertIn(result.returncode, (1, 4), result.stderr)
         self.assertNotIn("KTAP", files.read(self.place("run", "results.jsonl")))
 
     def test_full_disk(self) -> None:
@@ -311,19 +311,19 @@ class Output(Folder):
         messages = set()
         # The disk is full at once, at the first page of the truth, or while the capture writes.
         for size in ("4k", "20k", "64k", "1m"):
-            done = process.run(
+            result = process.run(
                 ["unshare", "-rm", "sh", "-ec",
                  'mount -t tmpfs -o size="$1" none "$2"; exec "$0" run --expected "$3" -o "$2"',
                  BINARY, size, self.place("mount"), self.place("cases")],
                 timeout=240)
             with self.subTest(size):
-                if "# SKIP" in done.stdout:
+                if "# SKIP" in result.stdout:
                     self.skipTest("perf is denied here")
-                self.assertIn(done.returncode, (1, 99), done.stdout + done.stderr)
-                self.assertNotRegex(done.stdout, r"(?m)^ok ")
+                self.assertIn(result.returncode, (1, 99), result.stdout + result.stderr)
+                self.assertNotRegex(result.stdout, r"(?m)^ok ")
                 messages.update(re.findall(
                     "No space left|cannot be written|Bus error|results.jsonl",
-                    done.stdout + done.stderr))
+                    result.stdout + result.stderr))
         self.assertTrue(messages)
 
 

@@ -249,9 +249,9 @@ class Code(other_users.OtherUsers):
 
     def check_adapter(self, ran: str, *arguments: str, **more: Any) -> str:
         """Starts an adapter; no program of the attacker may run."""
-        done = self.run_it(*(arguments or ("adapter", "check", "perf")), timeout=240, **more)
+        result = self.run_it(*(arguments or ("adapter", "check", "perf")), timeout=240, **more)
         self.assertFalse(os.path.exists(ran))
-        return done.stdout + done.stderr
+        return result.stdout + result.stderr
 
     def test_python_variables(self) -> None:
         """Variables name modules of the attacker that Python would run before the adapter."""
@@ -383,9 +383,9 @@ class Root(other_users.OtherUsers):
         """TMPDIR is the attacker's; the adapter would use it, jitproof itself does not."""
         os.mkdir(self.attacker_path("tmp"))
         self.hand_over(self.attacker_path("tmp"))
-        done = self.run_it("run", "-o", self.place("run"), "process-tree/fork_exec.perf",
-                           timeout=240, environment={"TMPDIR": self.attacker_path("tmp")})
-        self.assertIn("is left out", done.stderr)
+        result = self.run_it("run", "-o", self.place("run"), "process-tree/fork_exec.perf",
+                             timeout=240, environment={"TMPDIR": self.attacker_path("tmp")})
+        self.assertIn("is left out", result.stderr)
         self.assertEqual(os.listdir(self.attacker_path("tmp")), [])
 
     def test_programs_by_variables(self) -> None:
@@ -399,11 +399,11 @@ class Root(other_users.OtherUsers):
                            ("JITPROOF_SAMPLY", "./perf")):
             adapter = name.partition("_")[2].lower()
             with self.subTest(name):
-                done = self.run_it("adapter", "check", adapter, timeout=240, cwd=self.theirs,
-                                   environment={name: path if "/" in path else
-                                                self.attacker_path(path)})
+                result = self.run_it("adapter", "check", adapter, timeout=240, cwd=self.theirs,
+                                     environment={name: path if "/" in path else
+                                                  self.attacker_path(path)})
                 self.assertFalse(os.path.exists(self.place("ran")))
-                self.assertIn("is left out", done.stderr)
+                self.assertIn("is left out", result.stderr)
         os.rename(self.attacker_path("peers", "bin", "perf"),
                   self.attacker_path("peers", "bin", "samply"))
         os.mkdir(self.place("peers"))
@@ -411,10 +411,10 @@ class Root(other_users.OtherUsers):
         self.hand_over(self.place("peers", "bin"))
         for peers in (self.attacker_path("peers"), self.place("peers")):
             with self.subTest(peers):
-                done = self.run_it("adapter", "check", "samply", timeout=240,
-                                   environment={"JITPROOF_PEERS": peers})
+                result = self.run_it("adapter", "check", "samply", timeout=240,
+                                     environment={"JITPROOF_PEERS": peers})
                 self.assertFalse(os.path.exists(self.place("ran")))
-                self.assertIn("is left out", done.stderr)
+                self.assertIn("is left out", result.stderr)
 
     def test_search_path(self) -> None:
         """PATH begins with the attacker's folder, the working directory, or a shared folder."""
@@ -429,10 +429,10 @@ class Root(other_users.OtherUsers):
         for folder in (self.theirs, "", ".", self.place("anyone's")):
             for name in ("python3", "perf"):
                 shutil.copy(self.attacker_path(name), self.place("anyone's", name))
-            done = self.run_it("adapter", "check", "perf", timeout=240, cwd=self.theirs,
-                               environment={"PATH": f"{folder}:{self.place('own')}"})
+            result = self.run_it("adapter", "check", "perf", timeout=240, cwd=self.theirs,
+                                 environment={"PATH": f"{folder}:{self.place('own')}"})
             self.assertFalse(os.path.exists(self.place("ran")))
-            self.assertIn("of PATH is left out", done.stderr)
+            self.assertIn("of PATH is left out", result.stderr)
 
 
 class Confined(other_users.OtherUsers):
@@ -496,9 +496,9 @@ class Confined(other_users.OtherUsers):
     @staticmethod
     def signal_as_owner(pid: str) -> str:
         """Sends SIGSTOP to @pid as the owner of the files; returns the answer of kill()."""
-        done = subprocess.run(["kill", "-STOP", pid], user=other_users.USER, extra_groups=[],
-                              group=other_users.USER, capture_output=True, text=True, check=False)
-        return done.stderr.rpartition(": ")[2].strip()
+        result = subprocess.run(["kill", "-STOP", pid], user=other_users.USER, extra_groups=[],
+                                group=other_users.USER, capture_output=True, text=True, check=False)
+        return result.stderr.rpartition(": ")[2].strip()
 
     def check_readers(self, file: str, *arguments: str) -> None:
         """Asserts that only processes without root's rights read files that match @file."""

@@ -160,9 +160,9 @@ class Served(other_users.OtherUsers):
             output = self.expect_refusal("adapter", "check", "perf",
                                          environment={"JITPROOF_PROFILERS": mount + "/dir"})
             self.assertIn("another user serves", output)
-            done = self.run_it("adapter", "check", "perf", timeout=240, environment={
+            result = self.run_it("adapter", "check", "perf", timeout=240, environment={
                 "PATH": f"{mount}/dir:{os.environ['PATH']}"})
-            self.assertIn("of PATH is left out", done.stderr)
+            self.assertIn("of PATH is left out", result.stderr)
             self.assertFalse(os.path.exists(self.place("ran")))
 
     def test_changing_file(self) -> None:
@@ -179,6 +179,6 @@ class Served(other_users.OtherUsers):
                 for command in commands:
                     for _ in range(5):
                         with self.subTest(command):
-                            done = self.run_it(*(path + "/file" if word == "FILE" else word
-                                                 for word in command))
-                            self.assertIn(done.returncode, (0, 1, 99))
+                            result = self.run_it(*(path + "/file" if word == "FILE" else word
+                                                   for word in command))
+                            self.assertIn(result.returncode, (0, 1, 99))

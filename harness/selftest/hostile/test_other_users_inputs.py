@@ -99,18 +99,18 @@ class Cases(Inputs):
         for what, make in kinds.items():
             with self.subTest(what):
                 self.plant_file("jit-12329.dump", make)
-                done = self.run_it("inject", "--jitdump-dir", self.theirs, "-i",
-                                   growth + "/perf.data", "-o", self.place("out"))
-                if not done.returncode:
-                    self.assertIn(" 0 loads", done.stdout)
+                result = self.run_it("inject", "--jitdump-dir", self.theirs, "-i",
+                                     growth + "/perf.data", "-o", self.place("out"))
+                if not result.returncode:
+                    self.assertIn(" 0 loads", result.stdout)
 
     def test_sparse_files(self) -> None:
         path = self.plant_file("huge.data", other_users.make_sparse)
         for command in (["judge"], ["inject", "-o", self.place("out"), "-i"], ["lint"]):
             with self.subTest(command):
                 self.expect_refusal(*command, path)
-        done = self.run_it("explain", path)
-        self.assertEqual((done.returncode, "(failed-inject)" in done.stdout), (1, True), done)
+        result = self.run_it("explain", path)
+        self.assertEqual((result.returncode, "(failed-inject)" in result.stdout), (1, True), result)
 
     def test_sockets(self) -> None:
         path = self.plant_file("socket", other_users.make_dead_socket)
@@ -128,10 +128,10 @@ class Cases(Inputs):
             self.plant_file(self.attacker_path(name),
                             lambda path: files.write(path, "ok 1 fixture/forged\n"))
         self.plant_file(os.path.join(folder, "outcome"), lambda path: files.write(path, "PASS\n"))
-        done = self.run_it("judge", *self.list_options(), self.theirs)
-        self.assertEqual(done.returncode, 1, done.stdout)
-        self.assertNotIn("forged", done.stdout + done.stderr)
-        self.assertNotRegex(done.stdout, "(?m)^ok ")
+        result = self.run_it("judge", *self.list_options(), self.theirs)
+        self.assertEqual(result.returncode, 1, result.stdout)
+        self.assertNotIn("forged", result.stdout + result.stderr)
+        self.assertNotRegex(result.stdout, "(?m)^ok ")
         self.assertEqual(files.read(os.path.join(folder, "results.jsonl")), line)
 
     def test_fifos(self) -> None:
@@ -165,9 +165,9 @@ class Cases(Inputs):
         for script in (f"echo '{line}' >mine & exec \"$@\" --scenes mine",
                        f"exec \"$@\" --scenes <(echo '{line}')",
                        f"echo '{line}' | \"$@\" --scenes /dev/stdin"):
-            done = self.run_it("-c", script, "-", self.program, "score", "--list", program="bash",
-                               cwd=self.home)
-            self.assertIn("mine\n", done.stdout, done.stderr)
+            result = self.run_it("-c", script, "-", self.program, "score", "--list", program="bash",
+                                 cwd=self.home)
+            self.assertIn("mine\n", result.stdout, result.stderr)
 
     def test_hostile_folders(self) -> None:
         """Folders of a run directory are circular, very deep, links, or have odd names."""
@@ -183,10 +183,10 @@ class Cases(Inputs):
             os.mkdir(deep)
         os.rename(folder, self.attacker_path("od\n" + ESCAPE.replace("/", "") + "ok 9 - forged"))
         self.hand_over(self.theirs)
-        done = self.run_it("judge", *self.list_options(), self.theirs)
-        self.assertNotRegex(done.stdout + done.stderr, OBEYED)
-        self.assertNotRegex(done.stdout, r"(?m)^ok 9")
-        self.assertNotIn("fixture/growth", done.stdout)
+        result = self.run_it("judge", *self.list_options(), self.theirs)
+        self.assertNotRegex(result.stdout + result.stderr, OBEYED)
+        self.assertNotRegex(result.stdout, r"(?m)^ok 9")
+        self.assertNotIn("fixture/growth", result.stdout)
 
 
 class Archives(Inputs):
@@ -293,10 +293,10 @@ class Named(Inputs):
             self.skipTest("no strace")
         log = self.place("strace")
         path = self.make_capture("/dev/watchdog", "/dev/st0", self.secret, owner=self.victim)
-        done = subprocess.run(["strace", "-f", "-qq", "-y", "-e", "trace=openat", "-o", log,
-                               self.program, "judge", "--unwind", path], capture_output=True,
+        result = subprocess.run(["strace", "-f", "-qq", "-y", "-e", "trace=openat", "-o", log,
+                                 self.program, "judge", "--unwind", path], capture_output=True,
                               check=False)
-        if done.returncode == 1 and b"ptrace" in done.stderr:
+        if result.returncode == 1 and b"ptrace" in result.stderr:
             self.skipTest("strace may not trace here")
         opened = [line for line in self.read("strace").splitlines()
                   if re.search(r'"/dev/(watchdog|st0)"', line) and "O_PATH" not in line]
@@ -334,9 +334,9 @@ class Named(Inputs):
                         ["judge", self.attacker_path("none" + CONTROLS)],
                         ["explain", evil + CONTROLS]):
             with self.subTest(command):
-                done = self.run_it(*command)
-                self.assertNotRegex(done.stdout + done.stderr, OBEYED)
-                self.assertNotRegex(done.stdout, r"(?m)^ok 1 - forged")
+                result = self.run_it(*command)
+                self.assertNotRegex(result.stdout + result.stderr, OBEYED)
+                self.assertNotRegex(result.stdout, r"(?m)^ok 1 - forged")
         folder = self.copy_fixture()
         for name, text in (("outcome", "ERROR " + ESCAPE + "\nok 7 - forged\n"),
                            ("outcome", "SKIP " + CONTROLS), ("crash", "record SIGSEGV " + CONTROLS),
@@ -361,9 +361,9 @@ class Named(Inputs):
 
     def count_reasons(self, *arguments: str) -> dict[str, int]:
         """Returns the counts of reasons for missing names."""
-        done = self.run_it("judge", "--json", *arguments)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        why: dict[str, int] = json.loads(done.stdout)["names"]["why"]
+        result = self.run_it("judge", "--json", *arguments)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        why: dict[str, int] = json.loads(result.stdout)["names"]["why"]
         return why
 
     def make_private_program(self) -> str:

@@ -43,15 +43,15 @@ class Storms(other_users.OtherUsers):
         if record.returncode == 99:
             self.assertRegex(output, "jitproof record: .+")
         if os.path.exists(path):
-            done = self.run_it("judge", "--json", path, timeout=240)
-            self.assertIn(done.returncode, (0, 1), done.stderr)
+            result = self.run_it("judge", "--json", path, timeout=240)
+            self.assertIn(result.returncode, (0, 1), result.stderr)
 
     def check_storm(self, code: str) -> None:
         with self.run_attacker(code) as child:
             self.record_process(child.pid)
-            done = self.run_it("lint", "--all", "--pid", str(child.pid), timeout=240)
-            self.assertIn(done.returncode, (0, 1, 99))
-            self.assertNotRegex(done.stdout + done.stderr, OBEYED)
+            result = self.run_it("lint", "--all", "--pid", str(child.pid), timeout=240)
+            self.assertIn(result.returncode, (0, 1, 99))
+            self.assertNotRegex(result.stdout + result.stderr, OBEYED)
 
     def test_forks(self) -> None:
         self.check_storm("on()\nwhile True:\n    pid = os.fork()\n"
@@ -90,9 +90,9 @@ class Storms(other_users.OtherUsers):
                 "    os.close(fd)\non()\nsignal.pause()\n")
         with self.run_attacker(code) as child:
             start = time.monotonic()
-            done = self.run_it("lint", "--pid", str(child.pid), timeout=240)
+            result = self.run_it("lint", "--pid", str(child.pid), timeout=240)
             spent = time.monotonic() - start
-        self.assertGreater(done.stderr.count("jit-") + done.stdout.count("jit-"), names // 2)
+        self.assertGreater(result.stderr.count("jit-") + result.stdout.count("jit-"), names // 2)
         # If each name were compared with all others, this took 19 s.
         self.assertLess(spent, 10)
 
@@ -107,9 +107,9 @@ class Storms(other_users.OtherUsers):
             self.run_it("lint", "--pid", str(child.pid))
             self.plant_file(name, lambda path: files.write(path, "1000 10 one\n"))
             os.chmod(name, 0o600)
-            done = self.run_it("lint", "--pid", str(child.pid))
+            result = self.run_it("lint", "--pid", str(child.pid))
             os.unlink(name)
-            self.assertIn(f"{name}: perf map, 1 lines", done.stdout + done.stderr)
+            self.assertIn(f"{name}: perf map, 1 lines", result.stdout + result.stderr)
 
     def test_lint_of_a_process(self) -> None:
         """The perf map and jitdump of a process are links, FIFOs or contain escapes; lint reports
@@ -127,12 +127,12 @@ class Storms(other_users.OtherUsers):
                 name = self.plant_file(f"/tmp/perf-{child.pid}.map",
                                        lambda path: files.write(path, f"1000 10 {ESCAPE}\n"))
                 os.chmod(name, 0o600)
-                done = self.run_it("lint", "--all", "--pid", str(child.pid))
+                result = self.run_it("lint", "--all", "--pid", str(child.pid))
                 os.unlink(name)
             finally:
                 child.kill()
-        self.assertIn(f"belongs to user {other_users.USER}", done.stdout)
-        self.assertNotIn("\033", done.stdout + done.stderr)
+        self.assertIn(f"belongs to user {other_users.USER}", result.stdout)
+        self.assertNotIn("\033", result.stdout + result.stderr)
 
 
 class Published(other_users.OtherUsers):
@@ -226,9 +226,9 @@ class Changing(Published):
         with self.run_attacker(code, path):
             for command in commands:
                 for _ in range(5):
-                    done = self.run_it(*(path if word == "PATH" else word for word in command))
-                    self.assertIn(done.returncode, (0, 1, 99))
-                    self.assertTrue(done.returncode != 99 or done.stderr.strip())
+                    result = self.run_it(*(path if word == "PATH" else word for word in command))
+                    self.assertIn(result.returncode, (0, 1, 99))
+                    self.assertTrue(result.returncode != 99 or result.stderr.strip())
 
     def test_capture_cut(self) -> None:
         self.check_truncated(
@@ -258,10 +258,10 @@ class Changing(Published):
                 with subprocess.Popen([sys.executable, "-c", code],
                                       stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as pipe:
                     try:
-                        done = self.run_it(*command, stdin=pipe.stdout)
+                        result = self.run_it(*command, stdin=pipe.stdout)
                     finally:
                         pipe.kill()
-                    self.assertEqual(done.returncode, 99)
+                    self.assertEqual(result.returncode, 99)
 
 
 class Containers(other_users.OtherUsers):

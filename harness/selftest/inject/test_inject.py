@@ -26,10 +26,10 @@ class Injecting(Folder):
         self.input, self.output = self.place("perf.data"), self.place("out.data")
 
     def run_inject(self, *options: str, status: int = 0) -> subprocess.CompletedProcess[str]:
-        done = process.run([JITPROOF, "inject", *options, "-i", self.input, "-o", self.output],
-                           timeout=240)
-        self.assertEqual(done.returncode, status, done.stderr)
-        return done
+        result = process.run([JITPROOF, "inject", *options, "-i", self.input, "-o", self.output],
+                             timeout=240)
+        self.assertEqual(result.returncode, status, result.stderr)
+        return result
 
     def dump_path(self, pid: int = PID) -> str:
         return self.place(f"jit-{pid}.dump")
@@ -133,10 +133,10 @@ class Records(Injecting):
         added = f"{BASE + 0x80:x}-{BASE + 0x100:x}"
         for mode, wanted in (("keep", [first, whole]), ("strip", [first]), ("cut", [first, added])):
             with self.subTest(mode):
-                done = self.run_inject(f"--anon={mode}")
+                result = self.run_inject(f"--anon={mode}")
                 self.assertEqual(self.list_maps(), wanted)
                 self.assertIn(f"anonymous executable records: 2 before, {len(wanted)} after",
-                              done.stdout)
+                              result.stdout)
 
     def test_other_protection(self) -> None:
         """The parts of the new mapping beside the code get a record each."""
@@ -180,8 +180,8 @@ class Records(Injecting):
         mj.Made(7).load(100, BASE, b"\xc3", 1, "inside") \
             .load(101, BASE + 16, b"\xc3", 2, "child", pid=8).save(self.dump_path(7))
         self.save_capture(perf, self.make_marker(perf, named=7))
-        done = self.run_inject()
-        self.assertIn("1 records of pids of another namespace", done.stderr)
+        result = self.run_inject()
+        self.assertIn("1 records of pids of another namespace", result.stderr)
         self.assertEqual([(record.pid, record.start) for record in
                           rd.PerfData.load(self.output).maps() if ".jit/" in record.name],
                          [(PID, BASE)])
@@ -193,8 +193,8 @@ class Records(Injecting):
         mj.Made(PID).load(100, BASE, b"\xc3", 1, "one").save(self.dump_path())
         self.save_capture(perf, self.make_marker(perf, pid=55, time=1, named=PID),
                           self.make_marker(perf, time=2))
-        done = self.run_inject()
-        self.assertIn("process 55 mapped it, too", done.stderr)
+        result = self.run_inject()
+        self.assertIn("process 55 mapped it, too", result.stderr)
         self.assertEqual([record.pid for record in rd.PerfData.load(self.output).maps()
                           if ".jit/" in record.name], [PID])
 
@@ -206,8 +206,8 @@ class Records(Injecting):
         paths = [os.path.join(self.home, "./" * many + f"jit-{PID}.dump") for many in range(4)]
         self.save_capture(perf, *(perf.map(PID, 0x1000, 0x1000, path, time, ino=ino)
                                   for time, path in enumerate(paths)))
-        done = self.run_inject()
-        self.assertNotIn("mapped by", done.stderr)
+        result = self.run_inject()
+        self.assertNotIn("mapped by", result.stderr)
         self.assertEqual([record.pid for record in rd.PerfData.load(self.output).maps()
                           if ".jit/" in record.name], [PID])
 
@@ -225,8 +225,8 @@ class Records(Injecting):
 
     def test_other_clock(self) -> None:
         self.make_one_load(monotonic=False)
-        done = self.run_inject(status=1)
-        self.assertIn("record with -k mono", done.stderr)
+        result = self.run_inject(status=1)
+        self.assertIn("record with -k mono", result.stderr)
         self.assertFalse(os.path.exists(self.output + ".jit"))
 
     def test_no_times(self) -> None:
@@ -308,11 +308,11 @@ class ElfFiles(Injecting):
 
     def run_readelf(self, option: str) -> str:
         names = sorted(os.listdir(self.output + ".jit"))
-        done = process.run(["readelf", "-W", option,
-                            *(os.path.join(self.output + ".jit", name) for name in names)])
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertNotRegex(done.stdout, "Warning|Error")
-        return done.stdout
+        result = process.run(["readelf", "-W", option,
+                              *(os.path.join(self.output + ".jit", name) for name in names)])
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertNotRegex(result.stdout, "Warning|Error")
+        return result.stdout
 
     def locate_name(self, name: str) -> tuple[str, int]:
         """Returns (file, offset) of the symbol @name."""
@@ -356,8 +356,8 @@ class ElfFiles(Injecting):
         dump.debug(101, BASE + 0x9000, [(BASE + 0x9000, 77, "stray.js")])
         dump.debug(102, BASE + 0x4000, [(BASE + 0x4008, 9, "c.js"), (BASE + 0x4000, 8, "\xff")])
         dump.load(103, BASE + 0x4000, b"\x90" * 16, 2, "two")
-        done = self.inject_dump(dump)
-        self.assertIn("1 DEBUG_INFO records of code that no LOAD follows", done.stderr)
+        result = self.inject_dump(dump)
+        self.assertIn("1 DEBUG_INFO records of code that no LOAD follows", result.stderr)
         _, one = self.locate_name("one")
         _, two = self.locate_name("two")
         rows = re.findall(r"(?m)^(\S+\.js|\S+) +(\d+) +(0x[0-9a-f]+)",
@@ -416,8 +416,8 @@ class ElfFiles(Injecting):
         dump = mj.Made(PID).unwinding(99, 4000).load(100, BASE, b"\x90" * 33, 1, "one")
         dump.add(mj.UNWINDING_INFO, 101, struct.pack("<QQQ", 64, 0, 0) + b"\xee" * 64)
         dump.load(102, BASE + 64, b"\x90", 2, "two")
-        done = self.inject_dump(dump)
-        self.assertIn("UNWINDING_INFO of 2 functions cannot be used", done.stderr)
+        result = self.inject_dump(dump)
+        self.assertIn("UNWINDING_INFO of 2 functions cannot be used", result.stderr)
         self.assertNotIn(" FDE", self.run_readelf("--debug-dump=frames"))
 
 
@@ -435,9 +435,9 @@ class Hostile(Injecting):
             files.write_bytes(self.dump_path(), raw)
         self.save_capture(self.perf)
         before = self.list_paths()
-        done = self.run_inject(status=0 if loads else 1)
-        self.assertRegex(done.stderr, pattern)
-        self.assertIn(f" {loads} loads", done.stdout)
+        result = self.run_inject(status=0 if loads else 1)
+        self.assertRegex(result.stderr, pattern)
+        self.assertIn(f" {loads} loads", result.stdout)
         new = [path for path in self.list_paths() if path not in before]
         self.assertTrue(all(path in ("out.data", "out.data.jit") or
                             path.startswith("out.data.jit/jit-") for path in new), new)

@@ -174,11 +174,11 @@ sys.stdin.readline()
 
 class Linting(Folder):
     def lint_json(self, *arguments: str, status: int | None = None) -> dict[str, Any]:
-        done = process.run([JITPROOF, "lint", "--json", *arguments], timeout=240)
+        result = process.run([JITPROOF, "lint", "--json", *arguments], timeout=240)
         if status is not None:
-            self.assertEqual(done.returncode, status, done.stdout + done.stderr)
-        self.assertIn(done.returncode, (0, 1), done.stderr)
-        return json.loads(done.stdout)
+            self.assertEqual(result.returncode, status, result.stdout + result.stderr)
+        self.assertIn(result.returncode, (0, 1), result.stderr)
+        return json.loads(result.stdout)
 
     def count_rules(self, path: str, *options: str) -> dict[str, int]:
         return self.lint_json(path, *options)["checked"][0]["rules"]
@@ -322,9 +322,9 @@ class Command(Linting):
         for name, why in (("perf-1.map", "a FIFO"), ("jit-2.dump", "the file ends"),
                           ("picture", "expected a jitdump or a perf map"),
                           ("perf-3.map", "symbolic link"), ("jit-4.dump", "other byte order")):
-            done = self.run_lint(self.place(name))
-            self.assertEqual(done.returncode, 99, name)
-            self.assertIn(why, done.stderr)
+            result = self.run_lint(self.place(name))
+            self.assertEqual(result.returncode, 99, name)
+            self.assertIn(why, result.stderr)
 
 
 class Processes(Linting):
@@ -417,8 +417,8 @@ class Processes(Linting):
         self.assertEqual(self.lint_process(pid)["jitdump"], {"dump.future": 1})
 
     def test_no_such_process(self) -> None:
-        done = process.run([JITPROOF, "lint", "--pid", "4194304"], timeout=240)
-        self.assertEqual(done.returncode, 99)
+        result = process.run([JITPROOF, "lint", "--pid", "4194304"], timeout=240)
+        self.assertEqual(result.returncode, 99)
 
 
 class Owner(Linting):

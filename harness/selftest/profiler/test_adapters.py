@@ -69,11 +69,11 @@ class Adapters(Folder):
         self.write(adapter, "profilers", "fake.py")
         out = self.place("run")
         shutil.rmtree(out, ignore_errors=True)
-        done = process.run(
+        result = process.run(
             [JITPROOF, "run", "-o", out, "--expected", os.path.join(self.home, "expected"),
              *("adapter/" + name for name in names)], timeout=240,
             env={**os.environ, "JITPROOF_PROFILERS": os.path.join(self.home, "profilers")})
-        self.assertEqual(done.stderr, "")
+        self.assertEqual(result.stderr, "")
         return [json.loads(line) for line in files.read(os.path.join(out, "results.jsonl"))
                 .splitlines()]
 
@@ -257,24 +257,24 @@ class Broken(Folder):
             self.assertEqual([os.path.lexists(path) for path in maps], [True, True, True, False])
 
     def test_score(self) -> None:
-        done = self.run_jitproof("score", "--profiler=broken", "--json", "anon_exec",
-                                 fault="killed.stop")
-        row, = json.loads(done.stdout)["workloads"]
-        self.assertEqual((done.returncode, row["outcome"]), (1, "ERROR"), row)
+        result = self.run_jitproof("score", "--profiler=broken", "--json", "anon_exec",
+                                   fault="killed.stop")
+        row, = json.loads(result.stdout)["workloads"]
+        self.assertEqual((result.returncode, row["outcome"]), (1, "ERROR"), row)
         self.assertRegex(row["why"], "^profiler broken: .* expected .*last words$")
-        done = self.run_jitproof("score", "--profiler=broken", "anon_exec", fault="word.version")
-        self.assertEqual(done.returncode, 99)
-        self.assertIn("score: profiler broken: wrote 'wrong' when asked", done.stderr)
+        result = self.run_jitproof("score", "--profiler=broken", "anon_exec", fault="word.version")
+        self.assertEqual(result.returncode, 99)
+        self.assertIn("score: profiler broken: wrote 'wrong' when asked", result.stderr)
 
     def test_adapter_check(self) -> None:
-        done = self.run_jitproof("adapter", "check", "broken", fault="exit0.stop")
+        result = self.run_jitproof("adapter", "check", "broken", fault="exit0.stop")
         line = "(?m)^# " + error_message(FACTS["exit0"], STEPS["stop"])
-        self.assertEqual(done.returncode, 1, done)
-        self.assertEqual(len(re.findall(line, done.stdout)), 2, done)
-        self.assertRegex(done.stdout, "(?m)^not ok 2 attach\n(.*\n)*not ok 3 launch")
-        done = self.run_jitproof("adapter", "check", "broken", "none", fault="exit0.stop")
-        self.assertEqual(done.returncode, 2, done)
-        self.assertIn("no scene matches 'none'", done.stderr)
-        done = self.run_jitproof("adapter", "check", "broken", fault="long.version")
-        self.assertRegex(done.stdout,
+        self.assertEqual(result.returncode, 1, result)
+        self.assertEqual(len(re.findall(line, result.stdout)), 2, result)
+        self.assertRegex(result.stdout, "(?m)^not ok 2 attach\n(.*\n)*not ok 3 launch")
+        result = self.run_jitproof("adapter", "check", "broken", "none", fault="exit0.stop")
+        self.assertEqual(result.returncode, 2, result)
+        self.assertIn("no scene matches 'none'", result.stderr)
+        result = self.run_jitproof("adapter", "check", "broken", fault="long.version")
+        self.assertRegex(result.stdout,
                          "# profiler broken: wrote 1024 .*\nnot ok 1 version\nBail out")

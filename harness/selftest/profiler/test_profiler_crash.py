@@ -82,20 +82,20 @@ class Crash(Folder):
     def run_cases(self, end: str, *globs: str) \
             -> tuple[dict[str, dict[str, Any]], subprocess.CompletedProcess[str]]:
         """Runs and judges again; returns the lines of results.jsonl by case, and the run."""
-        done = self.run_jitproof("run", "-o", self.run_dir, "--seed", "1", "--expected",
-                                 os.path.join(self.home, "expected"), *globs, end=end)
-        if done.returncode == 4:
-            self.skipTest("perf is denied here: " + done.stdout.splitlines()[3])
-        self.assertEqual(done.stderr, "")
+        ended = self.run_jitproof("run", "-o", self.run_dir, "--seed", "1", "--expected",
+                                  os.path.join(self.home, "expected"), *globs, end=end)
+        if ended.returncode == 4:
+            self.skipTest("perf is denied here: " + ended.stdout.splitlines()[3])
+        self.assertEqual(ended.stderr, "")
         judged = self.run_jitproof("judge", self.run_dir)
-        self.assertEqual(judged.returncode, done.returncode)
+        self.assertEqual(judged.returncode, ended.returncode)
         outcomes = [re.findall(r"(?m)^(?:not )?ok .*|^# Totals.*", text)
-                    for text in (done.stdout, judged.stdout)]
+                    for text in (ended.stdout, judged.stdout)]
         self.assertEqual(outcomes[0], outcomes[1])
         with open(os.path.join(self.run_dir, "results.jsonl"), encoding="utf-8") as file:
             results = {result["case"].removeprefix("crash/"): result
                        for result in map(json.loads, file)}
-        return results, done
+        return results, ended
 
     def check_result(self, result: dict[str, Any], outcome: str, crashed: str | None,
                      message: str) -> None:
@@ -105,19 +105,19 @@ class Crash(Folder):
         self.assertEqual(result["metrics"], {})
 
     def test_killed(self) -> None:
-        results, done = self.run_cases("SEGV", "*")
-        self.assertEqual(done.returncode, 1)
+        results, result = self.run_cases("SEGV", "*")
+        self.assertEqual(result.returncode, 1)
         message = r"^perf %s was killed by signal 11 \(Segmentation fault\): .*last words of %s$"
         for name in ("inject", "inject.not_this", "inject.other_verb", "inject.refused", "launch",
                      "attach", "gated"):
             verb = "inject" if "inject" in name else "record"
             self.check_result(results[name], "CRASH", "SIGSEGV", message % (verb, verb))
-            self.assertRegex(done.stdout,
+            self.assertRegex(result.stdout,
                              r"(?m)^not ok \d+ crash/%s # CRASH SIGSEGV$" % re.escape(name))
         for name in ("inject.allowed", "launch.allowed"):
             self.check_result(results[name], "XFAIL", "SIGSEGV",
                               "last words of .*\nexpected to fail: kn")
-        self.assertIn("FAIL:0 SKIP:0 ERROR:0 XFAIL:2 XPASS:0 TIMEOUT:0 CRASH:7", done.stdout)
+        self.assertIn("FAIL:0 SKIP:0 ERROR:0 XFAIL:2 XPASS:0 TIMEOUT:0 CRASH:7", result.stdout)
         # The children of the crashed profiler have ended.
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -126,15 +126,15 @@ class Crash(Folder):
                 pass
 
     def test_failed_is_no_crash(self) -> None:
-        results, done = self.run_cases("3", "crash/inject", "crash/inject.allowed",
-                                       "crash/launch", "crash/attach")
+        results, result = self.run_cases("3", "crash/inject", "crash/inject.allowed",
+                                         "crash/launch", "crash/attach")
         self.check_result(results["inject"], "ERROR", None,
                           "^perf inject ended with 3: .*last words of inject$")
         self.check_result(results["inject.allowed"], "XFAIL", None, "expected to fail: known")
         for name in ("launch", "attach"):
             self.check_result(results[name], "ERROR", None,
                               "perf record ended .*last words of record")
-        self.assertIn("ERROR:3 XFAIL:1 XPASS:0 TIMEOUT:0 CRASH:0", done.stdout)
+        self.assertIn("ERROR:3 XFAIL:1 XPASS:0 TIMEOUT:0 CRASH:0", result.stdout)
 
     def test_refused_dump(self) -> None:
         """perf is right to refuse a dump of another version, but not one of a right version."""
@@ -154,7 +154,7 @@ class Crash(Folder):
     def test_torn_words(self) -> None:
         self.run_cases("SEGV", "crash/inject")
         self.write("inject", "run", "crash", "inject", "crash")
-        done = self.run_jitproof("judge", self.run_dir)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("not ok 1 crash/inject # ERROR", done.stdout)
-        self.assertIn("/crash: expected what was done", done.stdout)
+        result = self.run_jitproof("judge", self.run_dir)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("not ok 1 crash/inject # ERROR", result.stdout)
+        self.assertIn("/crash: expected what was done", result.stdout)

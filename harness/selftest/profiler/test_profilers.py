@@ -246,12 +246,12 @@ class Real(unittest.TestCase):
         for name in ("perf", "perf_script", "bpftrace", "bpftrace_counts", "hotspot", "codspeed",
                      "samply", "samply_import", "codspeed_samply"):
             with self.subTest(name):
-                done = process.run([JITPROOF, "adapter", "check", name], timeout=240)
-                if done.returncode == 4 or "perf_event_open" in done.stdout:
-                    self.skipTest(done.stdout)
+                result = process.run([JITPROOF, "adapter", "check", name], timeout=240)
+                if result.returncode == 4 or "perf_event_open" in result.stdout:
+                    self.skipTest(result.stdout)
                 if name in NAMELESS:
-                    self.assertIn("\nnot ok 2 attach\n", done.stdout)
-                    self.assertRegex(done.stdout, "# found: names.unnamed, no-name: [0-9]+,")
+                    self.assertIn("\nnot ok 2 attach\n", result.stdout)
+                    self.assertRegex(result.stdout, "# found: names.unnamed, no-name: [0-9]+,")
                 else:
-                    self.assertIn("\nok 2 attach\n", done.stdout)
-                self.assertIn("\nok 3 launch\n", done.stdout)
+                    self.assertIn("\nok 2 attach\n", result.stdout)
+                self.assertIn("\nok 3 launch\n", result.stdout)

@@ -35,12 +35,12 @@ class Adapters(Folder):
     def check_adapter(self, text: str, **environment: str) -> tuple[int, str]:
         """Checks the adapter with this text; returns status and output."""
         self.write(text, "profilers", "mine.py")
-        done = process.run([JITPROOF, "adapter", "check", "mine"], timeout=240, env={
+        result = process.run([JITPROOF, "adapter", "check", "mine"], timeout=240, env={
             **os.environ, "JITPROOF_PROFILERS": self.place("profilers"), **environment})
-        self.assertEqual(done.stderr, "")
-        if "perf_event_open" in done.stdout:
+        self.assertEqual(result.stderr, "")
+        if "perf_event_open" in result.stdout:
             self.skipTest("the clocks cannot be compared here")
-        return done.returncode, done.stdout
+        return result.returncode, result.stdout
 
 
 @unittest.skipUnless(platform.machine() == "x86_64", "the toy reads x86-64's registers")
@@ -81,9 +81,10 @@ class Toy(Adapters):
                 self.assertRegex(self.check_adapter(TOY.replace(old, new))[1], message)
 
     def test_missing(self) -> None:
-        done = process.run([JITPROOF, "adapter", "check", "none"], timeout=240)
-        self.assertEqual(done.returncode, 4)
-        self.assertRegex(done.stdout, "# no profiler 'none': there is no none.py in /.*/profiler\n")
+        result = process.run([JITPROOF, "adapter", "check", "none"], timeout=240)
+        self.assertEqual(result.returncode, 4)
+        self.assertRegex(result.stdout,
+                         "# no profiler 'none': there is no none.py in /.*/profiler\n")
 
     def test_perf_data_without_mappings(self) -> None:
         """The toy profiler is changed to write a perf.data without mappings instead of a stream."""

@@ -14,8 +14,8 @@ class Junit(Folder):
     def run_cases(self, text: str, before: Sequence[str] = ()) \
             -> tuple[ElementTree.Element, subprocess.CompletedProcess[str]]:
         self.write(text, "expected", "s")
-        done = run_binary("run", "-o", self.place("run"), "--expected", self.place("expected"),
-                          before=before, stderr=subprocess.STDOUT)
+        result = run_binary("run", "-o", self.place("run"), "--expected", self.place("expected"),
+                            before=before, stderr=subprocess.STDOUT)
         root = ElementTree.parse(self.place("run", "junit.xml")).getroot()
         for level in (root, *root):
             cases = list(level.iter("testcase"))
@@ -24,10 +24,10 @@ class Junit(Folder):
                 self.assertEqual(int(level.get(name)),
                                  len([case for case in cases if case.find(element) is not None]))
             self.assertEqual(int(level.get("tests")), len(cases))
-        return root, done
+        return root, result
 
     def test_outcomes(self) -> None:
-        root, done = self.run_cases(
+        root, result = self.run_cases(
             "case crash check : bad crash : attach --stack=1024 : seconds=5\n"
             "case good check : anon_exec : attach --stack=8192 --freq=1999 : samples=100\n"
             "case known check : anon_exec : attach --stack=8192 --freq=1999 : samples=100\n"
@@ -38,7 +38,7 @@ class Junit(Folder):
             "case skip check : bad skip : attach --stack=1024 : seconds=5\n"
             "case wrong check : anon_exec : attach --stack=8192 --freq=1999 : samples=100\n"
             "\tbroken.dump >=95%\t# <&\"'>]]> \x01\x1b\x7f \udcff\udcc3 \u00e9\ufffe\n")
-        if done.returncode == 4:
+        if result.returncode == 4:
             self.skipTest("perf is denied here")
         self.assertEqual([suite.get("name") for suite in root], ["s"])
         cases = {case.get("name"): case for case in root.iter("testcase")}
@@ -57,6 +57,7 @@ class Junit(Folder):
             self.assertGreater(float(case.get("time")), 0)
 
     def test_skipped(self) -> None:
-        root, done = self.run_cases("case a check : bad crash : attach\n", before=[*DENY, "EPERM"])
-        self.assertEqual(done.returncode, 4)
+        root, result = self.run_cases("case a check : bad crash : attach\n",
+                                      before=[*DENY, "EPERM"])
+        self.assertEqual(result.returncode, 4)
         self.assertIn("EPERM", root.find(".//skipped").get("message"))

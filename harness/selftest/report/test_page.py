@@ -30,9 +30,9 @@ def read_data(page: str) -> dict[str, Any]:
 
 class Page(Folder):
     def report(self, *arguments: str) -> str:
-        done = process.run([JITPROOF, "report", *arguments])
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        return done.stdout
+        result = process.run([JITPROOF, "report", *arguments])
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return result.stdout
 
     def load(self, *arguments: str) -> dict[str, Any]:
         report = json.loads(self.report("--json", *arguments))
@@ -89,11 +89,11 @@ class Page(Folder):
                    "case wrong check : anon_exec : attach --stack=8192 --freq=1999 : samples=100\n"
                    "\tbroken.dump >=95%\t# a healthy capture breaks nothing\n", "expected", "s")
         page, folder = self.place("page.html"), self.place("run")
-        done = process.run([JITPROOF, "run", "--expected", self.place("expected"), "-o", folder,
-                            "--html", page])
-        if done.returncode == 4:
+        result = process.run([JITPROOF, "run", "--expected", self.place("expected"), "-o", folder,
+                              "--html", page])
+        if result.returncode == 4:
             self.skipTest("perf is denied here")
-        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        self.assertEqual((result.returncode, result.stderr), (1, ""))
         own, other = read_data(page), self.load(folder)
         self.assertEqual([case["outcome"] for case in own["cases"]], ["PASS", "FAIL"])
         for report in own, other:
@@ -106,8 +106,8 @@ class Page(Folder):
     def test_published_names(self) -> None:
         """Without a truth, frames have the names that the jitdump publishes."""
         case = "growth/anon.jitdump.cut"
-        done = process.run([JITPROOF, "run", "-o", self.place("run"), case])
-        if done.returncode == 4:
+        result = process.run([JITPROOF, "run", "-o", self.place("run"), case])
+        if result.returncode == 4:
             self.skipTest("perf is denied here")
         true, = self.load(self.place("run", case))["pictures"]
         seen, = self.load(self.place("run", case, "injected.data"))["pictures"]
@@ -127,11 +127,12 @@ class Page(Folder):
 
     def test_run_without_page(self) -> None:
         """A page that cannot be written is an error before any case runs."""
-        done = process.run([JITPROOF, "run", "--html", self.place("none", "page.html"), "exact/*"])
-        if done.returncode == 4:
+        result = process.run([JITPROOF, "run", "--html", self.place("none", "page.html"),
+                              "exact/*"])
+        if result.returncode == 4:
             self.skipTest("perf is denied here")
-        self.assertEqual((done.returncode, done.stdout), (99, ""))
-        self.assertIn("none/page.html: No such file", done.stderr)
+        self.assertEqual((result.returncode, result.stdout), (99, ""))
+        self.assertIn("none/page.html: No such file", result.stderr)
 
     def test_hostile_names(self) -> None:
         shutil.copytree(os.path.join(FIXTURES, "anon"), self.place(HOSTILE))

@@ -152,8 +152,8 @@ class Shown(Folder):
 
     def test_hidden_load(self) -> None:
         """Code that a grown mapping hides is hatched, and the legend counts it as judging does."""
-        done = process.run([JITPROOF, "run", "-o", self.place("run"), "growth/anon.jitdump.keep"])
-        if done.returncode == 4:
+        result = process.run([JITPROOF, "run", "-o", self.place("run"), "growth/anon.jitdump.keep"])
+        if result.returncode == 4:
             self.skipTest("perf is denied here")
         with open(self.place("run", "results.jsonl"), encoding="utf-8") as file:
             hidden = json.loads(file.readline())["metrics"]["order.hidden"]["k"]

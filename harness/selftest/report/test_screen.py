@@ -98,12 +98,12 @@ More: \S*jitproof-selftest judge -v(?: \\
         self.write("table a study | left | middle | right\n"
                    "row a longer label | good | good | good\n" + CASES, "expected", "s")
         for columns, split, listed in ((120, 1, 0), (80, 2, 0), (40, 0, 3)):
-            done = run_binary("run", "--expected", self.place("expected"), "s/good",
-                              env={**os.environ, "COLUMNS": str(columns)})
-            if done.returncode == 4:
+            result = run_binary("run", "--expected", self.place("expected"), "s/good",
+                                env={**os.environ, "COLUMNS": str(columns)})
+            if result.returncode == 4:
                 self.skipTest("perf is denied here")
-            table = re.search(r"(?s)\n# s: a study\n.*?\n#\n# The clocks", done.stdout)
-            assert table, done.stdout
+            table = re.search(r"(?s)\n# s: a study\n.*?\n#\n# The clocks", result.stdout)
+            assert table, result.stdout
             lines = [line for line in table[0].splitlines() if "The clocks" not in line]
             self.assertLessEqual(max(map(len, lines)), columns, table[0])
             self.assertTrue(all(line.startswith("#") for line in lines[1:]), table[0])

@@ -18,12 +18,12 @@ class Story(Folder):
                 "fixture/pathless", "s/" + name), "run", "s", name, "case")
 
     def show(self, *words: str, columns: int = 80) -> str:
-        done = process.run([JITPROOF, "show", *words], timeout=240,
-                           env={**os.environ, "COLUMNS": str(columns), "TMPDIR": self.home})
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        for line in done.stdout.splitlines():
+        result = process.run([JITPROOF, "show", *words], timeout=240,
+                             env={**os.environ, "COLUMNS": str(columns), "TMPDIR": self.home})
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        for line in result.stdout.splitlines():
             self.assertLessEqual(len(line), columns, line)
-        return done.stdout
+        return result.stdout
 
     def test_parts_of_the_story(self) -> None:
         story = self.show("s/one", self.place("run"))
@@ -43,9 +43,9 @@ class Story(Folder):
         self.show("s/one", self.place("run"), columns=50)
 
     def test_figures_are_the_results(self) -> None:
-        done = process.run([JITPROOF, "judge", "--results", self.place("out"),
-                            self.place("run", "s", "one")])
-        self.assertIn(done.returncode, (0, 1))
+        result = process.run([JITPROOF, "judge", "--results", self.place("out"),
+                              self.place("run", "s", "one")])
+        self.assertIn(result.returncode, (0, 1))
         metrics = json.loads(files.read(self.place("out")))["metrics"]
         story = self.show("one", self.place("run"))
         for metric in ("broken.dump", "broken.chain", "coverage.missing"):
@@ -64,7 +64,7 @@ class Story(Folder):
                              (["one"], "no run of yours is there"),
                              (["one", self.place("none")], "No such file")):
             with self.subTest(" ".join(words)):
-                done = process.run([JITPROOF, "show", *words],
-                                   env={**os.environ, "TMPDIR": self.home})
-                self.assertIn(done.returncode, (2, 99))
-                self.assertIn(error, done.stderr)
+                result = process.run([JITPROOF, "show", *words],
+                                     env={**os.environ, "TMPDIR": self.home})
+                self.assertIn(result.returncode, (2, 99))
+                self.assertIn(error, result.stderr)

@@ -101,11 +101,12 @@ class Archive(Packing):
                                          ("run", "fixture", "growth"))):
             # The copies differ in order and times of their entries. Also change permissions.
             os.chmod(self.place(*source), 0o700)
-            done = run_binary("repro", case, "-o", self.place(f"{number}.tar"),
-                              "--from", os.path.relpath(self.place(*source), self.place("tmp")),
-                              cwd=self.place("tmp"),
-                              env={"TMPDIR": self.place("tmp"), "HOME": "/", "NUMBER": str(number)})
-            self.assertEqual(done.returncode, 0, done.stderr)
+            result = run_binary("repro", case, "-o", self.place(f"{number}.tar"),
+                                "--from", os.path.relpath(self.place(*source), self.place("tmp")),
+                                cwd=self.place("tmp"),
+                                env={"TMPDIR": self.place("tmp"), "HOME": "/",
+                                     "NUMBER": str(number)})
+            self.assertEqual(result.returncode, 0, result.stderr)
             self.assertEqual(self.list_packed(f"{number}.tar"), self.list_packed(), source)
         self.assertEqual(os.listdir(self.place("tmp")), [])
 
@@ -114,16 +115,16 @@ class Archive(Packing):
         self.copy_fixture()
         self.run_repro()
         folder = self.unpack_archive()
-        done = process.run(["./jitproof", "repro", "fixture/anon", "-o", self.place("y.tar"),
-                            "--from", "case"], cwd=folder, stderr=subprocess.STDOUT, timeout=240,
+        result = process.run(["./jitproof", "repro", "fixture/anon", "-o", self.place("y.tar"),
+                              "--from", "case"], cwd=folder, stderr=subprocess.STDOUT, timeout=240,
                            env={"JITPROOF_PROFILERS": os.path.join(folder, "profiler")})
-        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEqual(result.returncode, 0, result.stdout)
         repacked = self.unpack_archive("y.tar", "again")
         with open(os.path.join(repacked, "jitproof"), "rb") as one, \
                 open(os.path.join(folder, "jitproof"), "rb") as other:
             self.assertEqual(one.read(), other.read())
-        done = process.run([os.path.join(repacked, "reproduce")], timeout=240)
-        self.assertIn("ok 1 fixture/anon", done.stdout)
+        result = process.run([os.path.join(repacked, "reproduce")], timeout=240)
+        self.assertIn("ok 1 fixture/anon", result.stdout)
 
     def test_definition(self) -> None:
         """The archive contains the definition by which it was judged last."""
@@ -137,10 +138,10 @@ class Archive(Packing):
         for source in ("case/case", "expected/fixture"):
             self.assertIn("broken.dump >=95%\t# it is healthy",
                           files.read(os.path.join(folder, source)))
-        done = process.run([os.path.join(folder, "reproduce")], timeout=240)
-        self.assertEqual(done.returncode, 1)
-        self.assertEqual(get_verdict_lines(done.stdout), get_seen_lines(self.read_readme(folder)))
-        self.assertIn("not ok 1 fixture/anon", done.stdout)
+        result = process.run([os.path.join(folder, "reproduce")], timeout=240)
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(get_verdict_lines(result.stdout), get_seen_lines(self.read_readme(folder)))
+        self.assertIn("not ok 1 fixture/anon", result.stdout)
         self.assertIn("it is healthy", self.read_readme(folder))
         self.assertIn("run --expected expected 'fixture/anon'`", self.read_readme(folder))
 
@@ -215,10 +216,11 @@ class Machine(Packing):
         self.assertIn("packed as it is: perf.data", output)
         tree = self.unpack_archive()
         self.assertIn("* ALL that was recorded as `case/perf.data`", self.read_readme(tree))
-        done = process.run([os.path.join(tree, "reproduce")], timeout=240)
-        self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stdout, r"# \./case/perf\.data: .*")
-        self.assertEqual(get_verdict_lines(done.stdout), get_block(self.read_readme(tree), "Seen"))
+        result = process.run([os.path.join(tree, "reproduce")], timeout=240)
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stdout, r"# \./case/perf\.data: .*")
+        self.assertEqual(get_verdict_lines(result.stdout),
+                         get_block(self.read_readme(tree), "Seen"))
 
     def test_workloads_environment(self) -> None:
         """A variable that the workload does not have cannot be recorded."""
@@ -366,11 +368,11 @@ class Hostile(Packing):
                 damaged = bytearray(whole)
                 damaged[at:at + 8] = struct.pack("<Q", value)
                 files.write_bytes(path, damaged)
-                done = process.run([binary, "repro", "fixture/anon", "-o", self.place("x.tar"),
-                                    "--from", self.dir], stderr=subprocess.STDOUT, timeout=240)
-                self.assertIn(done.returncode, (0, 99), done.stdout)
-                self.assertNotRegex(done.stdout, "runtime error|Sanitizer")
-                self.assertEqual(os.path.exists(self.place("x.tar")), done.returncode == 0)
+                result = process.run([binary, "repro", "fixture/anon", "-o", self.place("x.tar"),
+                                      "--from", self.dir], stderr=subprocess.STDOUT, timeout=240)
+                self.assertIn(result.returncode, (0, 99), result.stdout)
+                self.assertNotRegex(result.stdout, "runtime error|Sanitizer")
+                self.assertEqual(os.path.exists(self.place("x.tar")), result.returncode == 0)
 
     def test_names(self) -> None:
         """Names that no run makes are left out, and listed without control characters."""
@@ -397,12 +399,12 @@ class Hostile(Packing):
                                    (["a/b", "c/d", "-o", "x"], "one operand too many"),
                                    (["no/such", "-o", "x"], "no case 'no/such'"),
                                    (["a/b", "--seed", "x", "-o", "x"], "expected a number")):
-            done = run_binary("repro", *arguments, cwd=self.home)
-            self.assertEqual(done.returncode, 2, arguments)
-            self.assertIn(message, done.stderr)
-        done = run_binary("repro", "fixture/other", "-o", self.place("x"), "--from", self.dir)
-        self.assertEqual(done.returncode, 99)
-        self.assertIn("holds the case 'fixture/anon'; expected 'fixture/other'", done.stderr)
+            result = run_binary("repro", *arguments, cwd=self.home)
+            self.assertEqual(result.returncode, 2, arguments)
+            self.assertIn(message, result.stderr)
+        result = run_binary("repro", "fixture/other", "-o", self.place("x"), "--from", self.dir)
+        self.assertEqual(result.returncode, 99)
+        self.assertIn("holds the case 'fixture/anon'; expected 'fixture/other'", result.stderr)
         self.assertEqual(sorted(os.listdir(self.home)), ["mine", "run"])
 
 
@@ -410,8 +412,8 @@ class Elsewhere(Packing):
     """Tests an archive on a machine that has only a shell and coreutils."""
 
     def list_libraries(self, program: str) -> list[str]:
-        done = process.run(["ldd", program])
-        return re.findall(r"(?:=> |^\t)(/\S+) \(", done.stdout, re.M)
+        result = process.run(["ldd", program])
+        return re.findall(r"(?:=> |^\t)(/\S+) \(", result.stdout, re.M)
 
     def make_root(self) -> str:
         root = self.place("root")
@@ -434,26 +436,26 @@ class Elsewhere(Packing):
 
     def make_empty_root(self) -> str:
         root = self.make_root()
-        done = self.run_inside(root, "ls /")
-        if done.returncode:
-            self.skipTest("no root of one's own here: " + done.stderr.strip())
-        self.assertLessEqual(set(done.stdout.split()), {"bin", "lib", "lib64", "usr"})
+        result = self.run_inside(root, "ls /")
+        if result.returncode:
+            self.skipTest("no root of one's own here: " + result.stderr.strip())
+        self.assertLessEqual(set(result.stdout.split()), {"bin", "lib", "lib64", "usr"})
         return root
 
     def judge_in_root(self, root: str, archive: str, status: int) -> str:
         folder = self.unpack_archive(archive, "root/" + archive.split(".")[0])
-        done = self.run_inside(root, "/%s/reproduce" % os.path.relpath(folder, root))
-        self.assertEqual(done.stderr, "")
-        self.assertEqual(done.returncode, status, done.stdout)
-        self.assertEqual(get_verdict_lines(done.stdout), get_seen_lines(self.read_readme(folder)))
+        result = self.run_inside(root, "/%s/reproduce" % os.path.relpath(folder, root))
+        self.assertEqual(result.stderr, "")
+        self.assertEqual(result.returncode, status, result.stdout)
+        self.assertEqual(get_verdict_lines(result.stdout), get_seen_lines(self.read_readme(folder)))
         # Run it in its folder with sh; from another folder; and judge it with this machine's
         # program.
         for command in (f"cd /{os.path.relpath(folder, root)} && sh reproduce",
                         f"cd /{os.path.relpath(folder, root)}/case && ../reproduce"):
-            self.assertEqual(self.run_inside(root, command).stdout, done.stdout)
+            self.assertEqual(self.run_inside(root, command).stdout, result.stdout)
         judged = run_binary("judge", "./case", cwd=folder)
         self.assertEqual(judged.returncode, status)
-        self.assertEqual(get_verdict_lines(judged.stdout), get_verdict_lines(done.stdout))
+        self.assertEqual(get_verdict_lines(judged.stdout), get_verdict_lines(result.stdout))
         return folder
 
     def test_judge_a_passing_case_elsewhere(self) -> None:
@@ -470,12 +472,12 @@ class Elsewhere(Packing):
         root = self.make_empty_root()
         tmp = self.place("tmp")
         os.mkdir(tmp)
-        done = run_binary("repro", "bad/wrong.expectation", "--expected", CASES, "-o",
-                          self.place("bad.tar"), "--seed", "1",
-                          env={**os.environ, "MY_TOKEN": SECRET, "TMPDIR": tmp})
-        self.assertEqual(done.returncode, 0, done.stderr)
+        result = run_binary("repro", "bad/wrong.expectation", "--expected", CASES, "-o",
+                            self.place("bad.tar"), "--seed", "1",
+                            env={**os.environ, "MY_TOKEN": SECRET, "TMPDIR": tmp})
+        self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(os.listdir(tmp), [])
-        if "SKIP" in done.stdout:
+        if "SKIP" in result.stdout:
             self.skipTest("perf is denied here")
         self.assertNotIn(SECRET.encode(), self.list_packed("bad.tar"))
         self.assertNotIn(b"MY_TOKEN", self.list_packed("bad.tar"))
@@ -484,19 +486,19 @@ class Elsewhere(Packing):
         self.assertIn("# bad/wrong.expectation: FAIL", readme)
         self.assertRegex(readme, r"broken\.dump: expected >=95%, seen \d")
         # Run the whole case with the archive's own program.
-        done = process.run(["./%s/reproduce" % os.path.relpath(folder, self.home), "--run",
-                            "again"], cwd=self.home, timeout=240)
-        self.assertEqual(done.returncode, 1, done.stdout)
-        self.assertIn("not ok 1 bad/wrong.expectation\n", done.stdout)
+        result = process.run(["./%s/reproduce" % os.path.relpath(folder, self.home), "--run",
+                              "again"], cwd=self.home, timeout=240)
+        self.assertEqual(result.returncode, 1, result.stdout)
+        self.assertIn("not ok 1 bad/wrong.expectation\n", result.stdout)
         index = files.read(self.place("again", "bad", "wrong.expectation", "elf", "index"))
         for name in ("jitproof", "loader", "libraries/libc.so.6"):
             self.assertIn(os.path.join(folder, name) + "\n", index)
 
     def test_skipped_case_is_not_packed(self) -> None:
-        done = run_binary("repro", "bad/wrong.expectation", "--expected", CASES, "-o",
-                          self.place("x.tar"), before=[*DENY, "EPERM"])
-        self.assertEqual(done.returncode, 0, done.stderr)
+        result = run_binary("repro", "bad/wrong.expectation", "--expected", CASES, "-o",
+                            self.place("x.tar"), before=[*DENY, "EPERM"])
+        self.assertEqual(result.returncode, 0, result.stderr)
         folder = self.unpack_archive()
-        done = process.run([os.path.join(folder, "reproduce")], timeout=240)
-        self.assertEqual(done.returncode, 4)
-        self.assertRegex(done.stdout, "ok 1 bad/wrong.expectation # SKIP .*EPERM")
+        result = process.run([os.path.join(folder, "reproduce")], timeout=240)
+        self.assertEqual(result.returncode, 4)
+        self.assertRegex(result.stdout, "ok 1 bad/wrong.expectation # SKIP .*EPERM")

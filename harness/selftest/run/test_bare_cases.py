@@ -41,13 +41,13 @@ case gate.jitdump check : fork_exec --tasks=2 : : publish=jitdump
 class Bare(Folder):
     def test_bare_cases_pass(self) -> None:
         self.write(CASES, "expected", "bare")
-        done = process.run([JITPROOF, "run", "--expected", self.place("expected")], timeout=240)
-        if "perf_event_open" in done.stdout:
+        result = process.run([JITPROOF, "run", "--expected", self.place("expected")], timeout=240)
+        if "perf_event_open" in result.stdout:
             self.skipTest("no events here")
-        self.assertEqual(done.returncode, 0, done.stdout)
-        self.assertRegex(done.stdout,
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertRegex(result.stdout,
                          "PASS:(22|21|20|19) FAIL:0 SKIP:[1-4] ERROR:0")
-        self.assertRegex(done.stdout,
+        self.assertRegex(result.stdout,
                          "folder # SKIP (inject=cut merges one file|profiler perf)")
 
     def test_contradicting_options_are_skipped(self) -> None:
@@ -58,5 +58,5 @@ case perf check : fork_exec --how=exec --replace=/bin/sh : launch-by perf --freq
 case reuse check : address_reuse --how=unmap --backing=heap
 case growth check : coalesced_growth --manner=mmap --direction=down --backing=heap
 """, "expected", "options")
-        done = process.run([JITPROOF, "run", "--expected", self.place("expected")], timeout=60)
-        self.assertIn("FAIL:0 SKIP:4 ERROR:0", done.stdout)
+        result = process.run([JITPROOF, "run", "--expected", self.place("expected")], timeout=60)
+        self.assertIn("FAIL:0 SKIP:4 ERROR:0", result.stdout)

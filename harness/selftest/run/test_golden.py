@@ -98,14 +98,15 @@ class Golden(unittest.TestCase):
         self.assertEqual(once, run_binary("judge", self.run_dir).stdout)
 
     def test_one_case_judged_again(self) -> None:
-        done = run_binary("judge", os.path.join(self.run_dir, "bad", "crash"))
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("not ok 1 bad/crash # ERROR", done.stdout)
-        done = run_binary("judge", "--expected", CASES, os.path.join(self.run_dir, "bad", "crash"))
+        result = run_binary("judge", os.path.join(self.run_dir, "bad", "crash"))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("not ok 1 bad/crash # ERROR", result.stdout)
+        result = run_binary("judge", "--expected", CASES,
+                            os.path.join(self.run_dir, "bad", "crash"))
         # Expect the rows of this case, and the rows that belong to no case.
-        self.assertRegex(done.stdout, r"(?m)^#  a label +- +ERROR$")
-        self.assertRegex(done.stdout, r"(?m)^#  no case +- +impossible \[1\]$")
-        self.assertNotIn("another label", done.stdout)
+        self.assertRegex(result.stdout, r"(?m)^#  a label +- +ERROR$")
+        self.assertRegex(result.stdout, r"(?m)^#  no case +- +impossible \[1\]$")
+        self.assertNotIn("another label", result.stdout)
 
     def test_results(self) -> None:
         with open(os.path.join(self.run_dir, "results.jsonl"), encoding="utf-8") as file:
@@ -129,9 +130,10 @@ class Command(unittest.TestCase):
         for number in ("EPERM", "EACCES", "ENOSYS"):
             with tempfile.TemporaryDirectory() as folder:
                 run_dir = os.path.join(folder, "run")
-                done = run_binary("run", "-o", run_dir, "--expected", CASES, before=[*DENY, number])
-                self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
-                lines = [line for line in done.stdout.splitlines() if not line.startswith("#")]
+                result = run_binary("run", "-o", run_dir, "--expected", CASES,
+                                    before=[*DENY, number])
+                self.assertEqual(result.returncode, 4, result.stdout + result.stderr)
+                lines = [line for line in result.stdout.splitlines() if not line.startswith("#")]
                 self.assertGreater(len(lines), 10)
                 for line in lines[2:]:
                     self.assertRegex(line, rf"^ok \d+ bad/\S+ # SKIP .*perf_event_open.*{number}")
@@ -139,9 +141,9 @@ class Command(unittest.TestCase):
                 self.assertEqual(judged.returncode, 4, judged.stdout + judged.stderr)
 
     def test_no_match(self) -> None:
-        done = run_binary("run", "--expected", CASES, "bad/crash", "no/such*")
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("no case matches 'no/such*'", done.stderr)
+        result = run_binary("run", "--expected", CASES, "bad/crash", "no/such*")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("no case matches 'no/such*'", result.stderr)
 
     def test_no_case(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -192,15 +194,15 @@ class Command(unittest.TestCase):
                               ("table t | c\nrow r | a\n", "no case 's/a'")):
             with tempfile.TemporaryDirectory() as folder:
                 files.write(os.path.join(folder, "s"), text)
-                done = run_binary("run", "--expected", folder)
-                self.assertEqual(done.returncode, 99, done.stdout)
-                self.assertIn(message, done.stderr)
+                result = run_binary("run", "--expected", folder)
+                self.assertEqual(result.returncode, 99, result.stdout)
+                self.assertIn(message, result.stderr)
 
     def test_output_directory_is_new(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             files.write(os.path.join(folder, "mine"), "precious")
-            done = run_binary("run", "-o", folder, "--expected", CASES, "bad/crash")
-            self.assertEqual(done.returncode, 99)
+            result = run_binary("run", "-o", folder, "--expected", CASES, "bad/crash")
+            self.assertEqual(result.returncode, 99)
             self.assertEqual(os.listdir(folder), ["mine"])
 
     def test_interrupted(self) -> None:

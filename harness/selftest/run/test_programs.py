@@ -18,11 +18,11 @@ case missing check : anon_exec : : program=none
 class Programs(Folder):
     def run_cases(self, program: str, names: str) -> str:
         self.write(CASES, "expected", "programs")
-        done = process.run([JITPROOF, "run", "--program", program, "--expected",
-                            self.place("expected"), "programs/" + names], timeout=240)
-        if "perf_event_open" in done.stdout:
+        result = process.run([JITPROOF, "run", "--program", program, "--expected",
+                              self.place("expected"), "programs/" + names], timeout=240)
+        if "perf_event_open" in result.stdout:
             self.skipTest("no events here")
-        return done.stdout
+        return result.stdout
 
     def expect_pass(self, program: str) -> None:
         if not os.path.exists("%s-%s" % (JITPROOF, program)):

@@ -95,10 +95,10 @@ class Readers(Folder):
         """Runs the cases with the planted readers of the @version. Returns the lines of
         results.jsonl."""
         self.write(cases, "expected", "planted")
-        done = process.run([JITPROOF, "run", "--readers=perf-" + version, "-o", self.place("run"),
-                            "--expected", self.place("expected")], timeout=300,
+        result = process.run([JITPROOF, "run", "--readers=perf-" + version, "-o", self.place("run"),
+                              "--expected", self.place("expected")], timeout=300,
                            env={**os.environ, "JITPROOF_PERFS": self.place("perfs")})
-        if "perf_event_open" in done.stdout:
+        if "perf_event_open" in result.stdout:
             self.skipTest("no events here")
         return [json.loads(line) for line in self.read("run", "results.jsonl").splitlines()]
 

@@ -31,10 +31,10 @@ def find_busiest(samples: Samples, key: Callable[[rd.Sample], Any]) -> Any:
 
 class Faults(Folder):
     def score_stream(self, *options: str) -> list[dict[str, Any]]:
-        done = process.run([JITPROOF, "score", "--json", *options], timeout=240)
-        if done.returncode == 4:
-            self.skipTest(done.stderr)
-        found: list[dict[str, Any]] = json.loads(done.stdout)["workloads"]
+        result = process.run([JITPROOF, "score", "--json", *options], timeout=240)
+        if result.returncode == 4:
+            self.skipTest(result.stderr)
+        found: list[dict[str, Any]] = json.loads(result.stdout)["workloads"]
         return found
 
     def choose_one_thread(self, samples: Samples) -> Samples:

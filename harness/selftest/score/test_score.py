@@ -26,10 +26,10 @@ class Score(Folder):
         return {**os.environ, "JITPROOF_PROFILERS": self.place("profilers")}
 
     def read_own_score(self, *arguments: str) -> Any:
-        done = self.run_score("--profiler", "jitproof", "--json", "--samples=60", "--seconds=20",
-                              *arguments)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        rows = json.loads(done.stdout)["workloads"]
+        result = self.run_score("--profiler", "jitproof", "--json", "--samples=60", "--seconds=20",
+                                *arguments)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        rows = json.loads(result.stdout)["workloads"]
         if "perf_event_open" in rows[0]["why"]:
             self.skipTest(rows[0]["why"])
         return rows
@@ -65,17 +65,17 @@ class Score(Folder):
         self.assertNotIn("right", library)
 
     def test_table(self) -> None:
-        done = self.run_score("--profiler", "jitproof", "--samples=20", "anon_exec")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stdout, r"^jitproof +seen +mapped +right +wrong +whole")
-        self.assertRegex(done.stdout, r"(?m)^anon_exec ")
-        self.assertRegex(done.stdout, r"\njitproof itself: \d of \d workloads without a fault; ")
+        result = self.run_score("--profiler", "jitproof", "--samples=20", "anon_exec")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r"^jitproof +seen +mapped +right +wrong +whole")
+        self.assertRegex(result.stdout, r"(?m)^anon_exec ")
+        self.assertRegex(result.stdout, r"\njitproof itself: \d of \d workloads without a fault; ")
 
     def test_same_faults(self) -> None:
         """A comparison of a profiler with itself is not an empty table."""
-        done = self.run_score("--compare", "jitproof", "jitproof", "--samples=20", "memfd_double")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stdout, "^The two have the same faults.\njitproof itself: ")
+        result = self.run_score("--compare", "jitproof", "jitproof", "--samples=20", "memfd_double")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, "^The two have the same faults.\njitproof itself: ")
 
     def test_scenes(self) -> None:
         """A case of a --scenes file replaces the workload of the same name, or adds a row."""
@@ -90,9 +90,9 @@ class Score(Folder):
         for text, message in (("case a full : b : attach\n" * 2, "scenes:2: second case 'score/a'"),
                               ("case a some : b : attach\n", "check or full")):
             self.write(text, "scenes")
-            done = self.run_score("--profiler", "jitproof", "--scenes", scenes)
-            self.assertEqual(done.returncode, 99)
-            self.assertIn(message, done.stderr)
+            result = self.run_score("--profiler", "jitproof", "--scenes", scenes)
+            self.assertEqual(result.returncode, 99)
+            self.assertIn(message, result.stderr)
         self.assertEqual(self.run_score("--profiler", "jitproof", "--scenes", "none").returncode,
                          99)
 
@@ -103,19 +103,19 @@ class Score(Folder):
         self.assertTrue(runner["seen"]["good"], runner)
 
     def test_missing_profiler(self) -> None:
-        done = self.run_score("--profiler", "fake", env=self.add_adapter(MISSING))
-        self.assertEqual(done.returncode, 4)
-        self.assertIn("fake: apt-get install nothing", done.stderr)
+        result = self.run_score("--profiler", "fake", env=self.add_adapter(MISSING))
+        self.assertEqual(result.returncode, 4)
+        self.assertIn("fake: apt-get install nothing", result.stderr)
 
     def test_broken_workload(self) -> None:
         """A workload without a judgement has a row with the reason and no figures."""
-        done = self.run_score("--profiler", "fake", "--json", "anon_exec",
-                              env=self.add_adapter(BROKEN))
-        row, = json.loads(done.stdout)["workloads"]
+        result = self.run_score("--profiler", "fake", "--json", "anon_exec",
+                                env=self.add_adapter(BROKEN))
+        row, = json.loads(result.stdout)["workloads"]
         self.assertIn(row["outcome"], ("ERROR", "SKIP"))
         self.assertRegex(row["why"], "it broke|perf_event_open")
         self.assertNotIn("whole", row)
-        self.assertEqual(done.returncode, 1 if row["outcome"] == "ERROR" else 0)
+        self.assertEqual(result.returncode, 1 if row["outcome"] == "ERROR" else 0)
 
     def test_nothing_to_judge(self) -> None:
         """If all workloads fail, score fails, too, and prints their output: an unknown option, then
@@ -128,21 +128,21 @@ class Score(Folder):
                 ([JITPROOF, *own, "wrong", "anon_exec"], 0, ".*'--none'"),
                 ([*short, JITPROOF, *own, "anon_exec"], 1, ".*: mmap: Cannot allocate.*")):
             with self.subTest(command=command):
-                done = process.run(command, timeout=240)
-                if "perf_event_open" in done.stdout:
-                    self.skipTest(done.stdout)
-                self.assertEqual(done.returncode, status, done.stdout)
-                self.assertRegex(done.stdout, r"(?m)^\w+ +ERROR: the workload exited .*\n"
+                result = process.run(command, timeout=240)
+                if "perf_event_open" in result.stdout:
+                    self.skipTest(result.stdout)
+                self.assertEqual(result.returncode, status, result.stdout)
+                self.assertRegex(result.stdout, r"(?m)^\w+ +ERROR: the workload exited .*\n"
                                  " +it printed: " + message)
 
     def test_judged_later(self) -> None:
         """--no-judge records, --again judges: together they give the figures of a score."""
-        done = self.run_score("--profiler", "jitproof", "--no-judge", "-o", self.place("kept"),
-                              "--samples=20", "--seed=1", "anon_exec", "memfd_double")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        result = self.run_score("--profiler", "jitproof", "--no-judge", "-o", self.place("kept"),
+                                "--samples=20", "--seed=1", "anon_exec", "memfd_double")
+        self.assertEqual(result.returncode, 0, result.stderr)
         if "perf_event_open" in self.run_score("--again", self.place("kept")).stdout:
             self.skipTest("perf_event_open")
-        self.assertEqual(done.stdout, "# 1 of 2: score/anon_exec: watched\n"
+        self.assertEqual(result.stdout, "# 1 of 2: score/anon_exec: watched\n"
                          "# 2 of 2: score/memfd_double: watched\n")
         anon, memfd = json.loads(self.run_score("--again", self.place("kept"), "--json").stdout)[
             "workloads"]
@@ -176,7 +176,7 @@ class Score(Folder):
                           (*own, "--launch", "--attach"), (*own, "--no-judge"),
                           ("--again", self.place("kept"), "--no-judge"),
                           ("--again", self.place("kept"), "anon_exec")):
-            done = self.run_score(*arguments)
-            self.assertEqual(done.returncode, 2, arguments)
-            self.assertIn("usage: jitproof score", done.stderr)
+            result = self.run_score(*arguments)
+            self.assertEqual(result.returncode, 2, arguments)
+            self.assertIn("usage: jitproof score", result.stderr)
         self.assertEqual(self.run_score("--help").returncode, 0)

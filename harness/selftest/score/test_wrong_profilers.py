@@ -39,15 +39,15 @@ class WrongProfilers(Folder):
         high, because on a busy host each pause takes about one sample's worth of certainty."""
         self.write(files.read(os.path.join(HERE, "support", "wrong_profiler.py")),
                    "profilers", "altering.py")
-        done = process.run(
+        result = process.run(
             [JITPROOF, "score", "--profiler", "altering", "--json", "--samples=100", "--seconds=30",
              "--freq=3989", "--scenes", self.write(SCENES, "scenes"), *options, scene],
             timeout=240, env={**os.environ, "JITPROOF_PROFILERS": self.place("profilers"),
                               "JITPROOF_ALTERATION": alteration,
                               "JITPROOF_TREE": os.path.join(HERE, "../..")})
-        if done.returncode == 4:
-            self.skipTest(done.stderr)
-        row, = json.loads(done.stdout)["workloads"]
+        if result.returncode == 4:
+            self.skipTest(result.stderr)
+        row, = json.loads(result.stdout)["workloads"]
         if row["outcome"] == "SKIP":
             self.skipTest(row["why"])
         self.assertIn("lost", row, row["why"])
@@ -71,9 +71,9 @@ class WrongProfilers(Folder):
             shutil.copytree(kept, folder, symlinks=True, copy_function=os.link)
             os.unlink(os.path.join(folder, "observations"))
             files.write(os.path.join(folder, "observations"), text)
-        done = process.run([JITPROOF, "score", "--json", "--again", altered])
-        self.assertEqual(done.stderr, "")
-        rows = json.loads(done.stdout)["workloads"]
+        result = process.run([JITPROOF, "score", "--json", "--again", altered])
+        self.assertEqual(result.stderr, "")
+        rows = json.loads(result.stdout)["workloads"]
         return dict(zip(sorted(texts), rows, strict=True))
 
     def expect_red(self, scene: str, expected: dict[str, set[str]]) -> None:
@@ -149,9 +149,9 @@ class WrongProfilers(Folder):
         """Scores one recording in each form, unaltered and with each alteration that the form
         shows."""
         self.keep_run("anon_exec")
-        done = process.run([JITPROOF, "score", "--json", "--again",
-                            os.path.join(self.kept, "anon_exec")])
-        self.assertEqual([row["workload"] for row in json.loads(done.stdout)["workloads"]],
+        result = process.run([JITPROOF, "score", "--json", "--again",
+                              os.path.join(self.kept, "anon_exec")])
+        self.assertEqual([row["workload"] for row in json.loads(result.stdout)["workloads"]],
                          ["anon_exec"])
         rows = self.score_altered("anon_exec", *((form, "keep_all") for form in wrong.FORMS),
                                   *wrong.EXPECTED)

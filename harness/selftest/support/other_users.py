@@ -145,21 +145,21 @@ class OtherUsers(Folder):
                ) -> subprocess.CompletedProcess[str]:
         """Runs jitproof, which must end in time by itself, and must not print the secret."""
         more.setdefault("stdin", subprocess.DEVNULL)
-        done = subprocess.run([program or self.program, *arguments], capture_output=True, text=True,
-                              errors="replace", timeout=timeout, check=False,
-                              env=self.victim_environment(**(environment or {})),
-                              **self.victim_arguments(), **more)
-        output = done.stdout + done.stderr
+        result = subprocess.run([program or self.program, *arguments], capture_output=True,
+                                text=True, errors="replace", timeout=timeout, check=False,
+                                env=self.victim_environment(**(environment or {})),
+                                **self.victim_arguments(), **more)
+        output = result.stdout + result.stderr
         self.assertNotIn(SECRET, output)
-        self.assertGreaterEqual(done.returncode, 0, output)
+        self.assertGreaterEqual(result.returncode, 0, output)
         self.assertNotIn("killed by signal", output)
-        return done
+        return result
 
     def expect_refusal(self, *arguments: str, **more: Any) -> str:
-        done = self.run_it(*arguments, **more)
-        self.assertNotIn(done.returncode, (0, 4), done.stdout + done.stderr)
-        self.assertTrue(done.stderr.strip() or "not ok" in done.stdout)
-        return done.stderr + done.stdout
+        result = self.run_it(*arguments, **more)
+        self.assertNotIn(result.returncode, (0, 4), result.stdout + result.stderr)
+        self.assertTrue(result.stderr.strip() or "not ok" in result.stdout)
+        return result.stderr + result.stdout
 
     @contextlib.contextmanager
     def run_attacker(self, code: str, *words: str, inherit: Sequence[int] = ()

@@ -24,19 +24,19 @@ WATCHED_SINCE_CPUS = "cpus 2\ntask_clock 0\nsynth 2\n"
 def judge(directory: str) -> tuple[int, str]:
     with tempfile.TemporaryDirectory(prefix="jitproof-") as folder:
         results = os.path.join(folder, "results.jsonl")
-        done = process.run([JITPROOF, "judge", "--results", results, directory],
-                           stderr=subprocess.STDOUT, timeout=240)
-        for line in files.read(results).splitlines() if done.returncode < 2 else ():
+        result = process.run([JITPROOF, "judge", "--results", results, directory],
+                             stderr=subprocess.STDOUT, timeout=240)
+        for line in files.read(results).splitlines() if result.returncode < 2 else ():
             check_sums(json.loads(line))
-    return done.returncode, done.stdout
+    return result.returncode, result.stdout
 
 
 def describe_cases(home: str) -> dict[str, str]:
     """Judges all cases in the folder run of @home. Returns outcome, fault and exceptions with their
     counts by case."""
     out = os.path.join(home, "results")
-    done = process.run([JITPROOF, "judge", "--results", out, "run"], cwd=home, timeout=300)
-    assert not done.stderr, done.stderr
+    result = process.run([JITPROOF, "judge", "--results", out, "run"], cwd=home, timeout=300)
+    assert not result.stderr, result.stderr
     return {one["case"]: "; ".join(
         [one["outcome"] + " " + re.sub(r"^\S+/", "", one.get("fault") or ""),
          *("%(metric)s %(cause)s %(count)d" % fault for fault in one["exceptions"])])

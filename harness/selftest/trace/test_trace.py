@@ -150,18 +150,18 @@ class Disturbance(Trace):
     def test_flags(self) -> None:
         """The program neither stores nor keeps the flag by which the CPU steps."""
         program = self.write(FLAGS, "flags.py")
-        done = subprocess.run(
+        result = subprocess.run(
             [JITPROOF, "trace", "--interval", "2", "--bursts", "200", "--steps", "100", "--", "sh",
              "-c", '"$0" -S "$1"; echo "status: $?"', sys.executable, program],
             capture_output=True, text=True)
-        self.assertIn("status: 0\n", done.stdout)
+        self.assertIn("status: 0\n", result.stdout)
 
     def test_status_of_an_untraceable_program(self) -> None:
         """A program that cannot be traced."""
-        done = subprocess.run([JITPROOF, "trace", "--pid", "1999999999"], capture_output=True,
-                              text=True)
-        self.assertEqual((done.returncode, done.stdout), (99, ""))
-        self.assertIn("1999999999", done.stderr)
+        result = subprocess.run([JITPROOF, "trace", "--pid", "1999999999"], capture_output=True,
+                                text=True)
+        self.assertEqual((result.returncode, result.stdout), (99, ""))
+        self.assertIn("1999999999", result.stderr)
 
 
 class Output(Trace):

@@ -116,9 +116,10 @@ class Live(Folder):
         """A small ring lowers the rate, and `record` prints that."""
         notes = []
         for ring in ("16384", "1048576"):
-            done = process.run([JITPROOF, "record", f"--ring={ring}", "-F", "499", "-o",
-                                self.place(ring), "--", "true"], timeout=240)
-            notes += re.findall(r"note: (\d+) samples a second and thread, not 499: ", done.stderr)
+            result = process.run([JITPROOF, "record", f"--ring={ring}", "-F", "499", "-o",
+                                  self.place(ring), "--", "true"], timeout=240)
+            notes += re.findall(r"note: (\d+) samples a second and thread, not 499: ",
+                                result.stderr)
         self.assertEqual(len(notes), 1)
         self.assertLess(int(notes[0]), 100)
         self.assertTrue(all(int(notes[0]) % factor for factor in (2, 3, 5)), "the tick's factors")
@@ -190,10 +191,10 @@ class Live(Folder):
         powers = ("setpriv", "--bounding-set=-all")
         text = self.run_case("anon_exec : launch --kernel : samples=1", powers)
         self.assertRegex(text, r"(?m)^ok 1 .* # SKIP perf_event_open of samples in the kernel")
-        done = process.run([*powers, JITPROOF, "record", "--kernel", "-o", self.place("data"), "--",
-                            "true"], timeout=240)
-        self.assertNotEqual(done.returncode, 0)
-        self.assertIn("the kernel may not be sampled", done.stderr)
+        result = process.run([*powers, JITPROOF, "record", "--kernel", "-o", self.place("data"),
+                              "--", "true"], timeout=240)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("the kernel may not be sampled", result.stderr)
 
     def test_inside_of_namespaces(self) -> None:
         """All pids are small, as only in a new pid namespace."""

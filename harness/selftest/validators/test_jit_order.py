@@ -39,12 +39,12 @@ class OtherProcess(Folder):
                  "--publish=jitdump", "--publish-dir=" + self.place("other")],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
             self.assertRegex(other.stdout.readline(), "^ready ")
-            done = process.run([JITPROOF, "run", "--readers=none", "--expected", expected, "-o",
-                                out, "own/a"], timeout=240)
+            ended = process.run([JITPROOF, "run", "--readers=none", "--expected", expected, "-o",
+                                 out, "own/a"], timeout=240)
             other.communicate("stop\n", timeout=240)
         result = jsonl.read_one(os.path.join(out, "results.jsonl"))
         if result["outcome"] == "SKIP":
             self.skipTest(result["why"])
-        self.assertEqual(result["outcome"], "PASS", done.stdout)
+        self.assertEqual(result["outcome"], "PASS", ended.stdout)
         self.assertIn(("inject.stray", "unwatched"), [
             (one["metric"], one["cause"]) for one in result["exceptions"]])

@@ -36,8 +36,8 @@ class Witness(Folder):
         os.unlink(path)
         files.write(path, text)
         results = self.place("copy", "again.jsonl")
-        done = process.run([JITPROOF, "judge", "--results", results, self.place("copy")])
-        return done.stdout + done.stderr + files.read(results)
+        result = process.run([JITPROOF, "judge", "--results", results, self.place("copy")])
+        return result.stdout + result.stderr + files.read(results)
 
     def test_as_recorded(self) -> None:
         text = self.judge({}, {})

@@ -13,8 +13,8 @@ class FirstSegment(Folder):
         probe = process.run([*new, "true"])
         if probe.returncode:
             raise unittest.SkipTest("no user and IPC namespace: " + probe.stderr.strip())
-        done = run_binary("run", "-o", self.place("run"), "growth/grow.sysv.up.mmap", before=new)
-        if "# SKIP" in done.stdout:
-            raise unittest.SkipTest(done.stdout)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertIn("\nok 1 growth/grow.sysv.up.mmap\n", done.stdout)
+        result = run_binary("run", "-o", self.place("run"), "growth/grow.sysv.up.mmap", before=new)
+        if "# SKIP" in result.stdout:
+            raise unittest.SkipTest(result.stdout)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("\nok 1 growth/grow.sysv.up.mmap\n", result.stdout)

@@ -53,8 +53,8 @@ class Observed(Folder):
         out = self.place("results.jsonl")
         if os.path.exists(out):
             os.unlink(out)
-        done = process.run([JITPROOF, "judge", "--results", out, self.dir], timeout=240)
-        self.assertEqual(done.stderr, "")
+        result = process.run([JITPROOF, "judge", "--results", out, self.dir], timeout=240)
+        self.assertEqual(result.stderr, "")
         return json.loads(files.read(out))
 
     def change_samples(self, change: Change, every: int = 1) -> None:
@@ -155,9 +155,9 @@ class Healthy(Observed):
     def test_of_a_file(self) -> None:
         """judge counts each sample of a stream without a run directory as a sample of user code."""
         self.make_stream("anon")
-        done = process.run([JITPROOF, "judge", "--json", self.write(self.stream, "observations")])
-        self.assertEqual(done.stderr, "")
-        self.assertEqual([one["names"]["samples"] for one in json.loads(done.stdout)["processes"]
+        result = process.run([JITPROOF, "judge", "--json", self.write(self.stream, "observations")])
+        self.assertEqual(result.stderr, "")
+        self.assertEqual([one["names"]["samples"] for one in json.loads(result.stdout)["processes"]
                           if one["samples"]], [40])
 
     def test_skips_by_name(self) -> None:
@@ -369,9 +369,9 @@ HEADER = "jitproof-observations 1\n"
 class Lines(Folder):
     def judge_line(self, text: str) -> str:
         path = self.write(text, "observations")
-        done = process.run([JITPROOF, "judge", path], timeout=240)
-        self.assertIn(done.returncode, (0, 99), done.stderr)
-        return done.stderr
+        result = process.run([JITPROOF, "judge", path], timeout=240)
+        self.assertIn(result.returncode, (0, 99), result.stderr)
+        return result.stderr
 
     def test_messages_of_bad_lines(self) -> None:
         """Errors of a stream; test_line.c has those within a line."""
@@ -415,12 +415,12 @@ class Lines(Folder):
         self.dir = self.place("anon")
         shutil.copytree(os.path.join(FIXTURES, "anon"), self.dir)
         os.symlink("perf.data", os.path.join(self.dir, "observations"))
-        done = process.run([JITPROOF, "judge", self.dir], timeout=240)
-        self.assertIn("regular file was expected", done.stdout)
+        result = process.run([JITPROOF, "judge", self.dir], timeout=240)
+        self.assertIn("regular file was expected", result.stdout)
         os.unlink(os.path.join(self.dir, "observations"))
         os.mkfifo(os.path.join(self.dir, "observations"))
-        done = process.run([JITPROOF, "judge", self.dir], timeout=240)
-        self.assertIn("regular file was expected", done.stdout)
+        result = process.run([JITPROOF, "judge", self.dir], timeout=240)
+        self.assertIn("regular file was expected", result.stdout)
 
     def test_names_come_back(self) -> None:
         self.assertEqual(escape("a b%c=\n"), "a%20b%25c%3d%0a")

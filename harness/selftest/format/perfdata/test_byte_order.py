@@ -38,11 +38,11 @@ def sample_of_everything(time: int) -> rd.Record:
 class Swapped(Folder):
     def judge(self, raw: bytes, *options: str, status: int = 0) -> Any:
         files.write_bytes(self.place("perf.data"), raw)
-        done = process.run([JITPROOF, "judge", "--json", *options, self.place("perf.data")])
-        self.assertEqual(done.returncode, status, done.stderr)
+        result = process.run([JITPROOF, "judge", "--json", *options, self.place("perf.data")])
+        self.assertEqual(result.returncode, status, result.stderr)
         if status:
-            return done.stderr
-        figures = json.loads(done.stdout)
+            return result.stderr
+        figures = json.loads(result.stdout)
         swapped = raw[8:9] == b"\0"  # the size in the file header
         self.assertEqual(figures.pop("swapped"), swapped)
         return figures

@@ -37,19 +37,19 @@ class Cut(Folder):
         return process.run([JITPROOF, command, "--json", *options, self.path], timeout=240)
 
     def judge_partial(self) -> dict[str, Any]:
-        done = self.run_on("judge", "--partial")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("note: " + self.path, done.stderr)
-        return json.loads(done.stdout)
+        result = self.run_on("judge", "--partial")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("note: " + self.path, result.stderr)
+        return json.loads(result.stdout)
 
     def check_cut(self, raw: bytes, at: int, records: int | None) -> None:
         files.write_bytes(self.path, raw)
         for command in ("judge", "explain"):
-            done = self.run_on(command)
-            self.assertEqual(done.returncode, 99, done.stderr)
-            self.assertIn(f"{self.path}: cut short at offset {at}: ", done.stderr)
-            self.assertIn("--partial", done.stderr)
-            self.assertEqual(done.stdout, "")
+            result = self.run_on(command)
+            self.assertEqual(result.returncode, 99, result.stderr)
+            self.assertIn(f"{self.path}: cut short at offset {at}: ", result.stderr)
+            self.assertIn("--partial", result.stderr)
+            self.assertEqual(result.stdout, "")
         found = self.judge_partial()
         self.assertTrue(found["cut_short"])
         if records is not None:
@@ -88,17 +88,17 @@ class Cut(Folder):
         for at, length, hidden in ((attrs - 8, 8, 0), (attrs - 8, 9, 1), (attrs + 8, 8, 1)):
             struct.pack_into("<QQ", raw, start + size, at, length)
             files.write_bytes(self.path, bytes(raw))
-            done = self.run_on("judge")
+            result = self.run_on("judge")
             with self.subTest(at=at, length=length):
-                self.assertEqual(done.returncode, 0 if hidden else 99, done.stderr)
+                self.assertEqual(result.returncode, 0 if hidden else 99, result.stderr)
                 if hidden:
-                    self.assertEqual(json.loads(done.stdout)["overwritten_features"], 1)
+                    self.assertEqual(json.loads(result.stdout)["overwritten_features"], 1)
 
     def run_whole(self) -> dict[str, Any]:
         files.write_bytes(self.path, self.raw)
-        done = self.run_on("judge", "--partial")
-        self.assertEqual(done.stderr, "")
-        found: dict[str, Any] = json.loads(done.stdout)
+        result = self.run_on("judge", "--partial")
+        self.assertEqual(result.stderr, "")
+        found: dict[str, Any] = json.loads(result.stdout)
         self.assertNotIn("cut_short", found)
         return found
 
@@ -126,21 +126,21 @@ class Cut(Folder):
         raw = bytearray(self.raw)
         struct.pack_into("<H", raw, self.records[5] + 6, 3)
         files.write_bytes(self.path, raw)
-        done = self.run_on("judge", "--partial")
-        self.assertEqual(done.returncode, 99)
-        self.assertNotIn("cut short", done.stderr)
+        result = self.run_on("judge", "--partial")
+        self.assertEqual(result.returncode, 99)
+        self.assertNotIn("cut short", result.stderr)
 
     def test_cut_stream(self) -> None:
         head = struct.pack("<8sQ", b"PERFILE2", 16)
         attr = self.raw[struct.unpack_from("<Q", self.raw, 24)[0]:][:120]
         record = struct.pack("<IHH", 64, 0, 8 + len(attr)) + attr
         comm = struct.pack("<IHHII8s", 3, 0, 24, 1, 1, b"short")
-        done = subprocess.run([JITPROOF, "judge", "--json", "--partial", "-"], check=False,
-                              input=head + record + comm[:11], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn(b"cut short at offset %d" % len(head + record), done.stderr)
-        self.assertEqual(json.loads(done.stdout)["records"], 1)
+        result = subprocess.run([JITPROOF, "judge", "--json", "--partial", "-"], check=False,
+                                input=head + record + comm[:11], stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(b"cut short at offset %d" % len(head + record), result.stderr)
+        self.assertEqual(json.loads(result.stdout)["records"], 1)
 
 
 class Recording(Folder):
@@ -175,10 +175,10 @@ class Recording(Folder):
             self.skipTest(child.stderr.read().strip())
         child.send_signal(signal.SIGKILL)
         child.wait()
-        done = process.run([JITPROOF, "judge", "--json", "--partial", path], timeout=240)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("the recording was not finished", done.stderr)
-        found = json.loads(done.stdout)
+        result = process.run([JITPROOF, "judge", "--json", "--partial", path], timeout=240)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("the recording was not finished", result.stderr)
+        found = json.loads(result.stdout)
         self.assertGreater(found["samples"], 0)
         self.assertEqual(found["sampled"]["unmapped"], 0)
         self.assertEqual([one["pid"] for one in found["processes"] if one["samples"]],

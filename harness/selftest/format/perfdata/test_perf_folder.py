@@ -32,11 +32,11 @@ class PerfFolder(Folder):
                               b"".join(one.pack() for one in records[2 + i::count]))
 
     def judge(self, path: str, command: str = "judge", status: int = 0) -> Any:
-        done = process.run([JITPROOF, command, "--json", path])
-        self.assertEqual(done.returncode, status, done.stderr)
+        result = process.run([JITPROOF, command, "--json", path])
+        self.assertEqual(result.returncode, status, result.stderr)
         if status == 99:
-            return done.stderr
-        figures = json.loads(done.stdout)
+            return result.stderr
+        figures = json.loads(result.stdout)
         del figures["file"]
         return figures
 
@@ -71,8 +71,8 @@ class PerfFolder(Folder):
         raw = files.read_bytes(self.part_path("data.1"))
         files.write_bytes(self.part_path("data.1"), raw[:-4])
         self.assertIn("data.1: cut short", self.judge(self.place("perf.data"), status=99))
-        done = process.run([JITPROOF, "judge", "--json", "--partial", self.place("perf.data")])
-        self.assertEqual(json.loads(done.stdout)["samples"], 39)
+        result = process.run([JITPROOF, "judge", "--json", "--partial", self.place("perf.data")])
+        self.assertEqual(json.loads(result.stdout)["samples"], 39)
 
     def test_bad_record(self) -> None:
         """A record with bad content is found after all files were opened, so the message names the

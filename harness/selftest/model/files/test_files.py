@@ -56,9 +56,9 @@ class Finding(Folder):
                            env={**os.environ, "HOME": self.place("home")})
 
     def judge_unwind(self, *options: str) -> dict[str, Any]:
-        done = self.run_judge("--json", *options)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        return json.loads(done.stdout)["unwind"]
+        result = self.run_judge("--json", *options)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return json.loads(result.stdout)["unwind"]
 
     def expect_whole_stacks(self, *options: str) -> None:
         found = self.judge_unwind(*options)
@@ -124,8 +124,8 @@ class Folders(Finding):
         self.write(text, "given", "tmp", f"perf-{anon[0].pid}.map")
         self.perf.save(self.place("perf.data"))
         for options, named in (((), 0), (("--root", given), 39)):
-            done = process.run([JITPROOF, "judge", "--json", *options, self.place("perf.data")])
-            self.assertEqual(json.loads(done.stdout)["names"]["by"]["map"], named)
+            result = process.run([JITPROOF, "judge", "--json", *options, self.place("perf.data")])
+            self.assertEqual(json.loads(result.stdout)["names"]["by"]["map"], named)
 
     def test_by_name_alone(self) -> None:
         for path, build_id in IDS.items():
@@ -178,9 +178,9 @@ class Hostile(Finding):
     def test_no_folder(self) -> None:
         for option in ("--elf", "--root"):
             for path in (self.place("none"), os.path.abspath(__file__)):
-                done = self.run_judge(option, path)
-                self.assertEqual(done.returncode, 99)
-                self.assertIn("expected", done.stderr)
+                result = self.run_judge(option, path)
+                self.assertEqual(result.returncode, 99)
+                self.assertIn("expected", result.stderr)
 
     def test_links_stay_inside(self) -> None:
         """Absolute links are resolved below the root; a link as last component is not followed."""
@@ -241,11 +241,11 @@ class Reported(Finding):
             sample.chain = []
         self.perf.features[6] = rd.pack_string("sparc64")
         self.perf.save(self.place("perf.data"))
-        done = process.run([JITPROOF, "explain", self.place("perf.data")])
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("40 of the 40 stacks are dumps of sparc64", done.stdout)
-        done = process.run([JITPROOF, "explain", "--json", self.place("perf.data")])
-        found = json.loads(done.stdout)
+        result = process.run([JITPROOF, "explain", self.place("perf.data")])
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("40 of the 40 stacks are dumps of sparc64", result.stdout)
+        result = process.run([JITPROOF, "explain", "--json", self.place("perf.data")])
+        found = json.loads(result.stdout)
         self.assertEqual((found["healthy"], found["unknown_stacks"]), (False, 40))
 
     def test_32_bits(self) -> None:

@@ -32,17 +32,17 @@ class EachInstruction(Folder):
         folder = str(len(os.listdir(self.home)))  # one folder for each judgement
         self.write(CASE.format(name=name, workload=workload)
                    + "".join(f"\t{line}\n" for line in allowed), folder, "cases", "truth")
-        done = process.run([JITPROOF, "run", "--expected", self.place(folder, "cases"), "-o",
-                            self.place(folder, "run")], timeout=240)
+        ended = process.run([JITPROOF, "run", "--expected", self.place(folder, "cases"), "-o",
+                             self.place(folder, "run")], timeout=240)
         result = json.loads(self.read(folder, "run", "results.jsonl").splitlines()[0])
         if result["outcome"] == "SKIP":
             self.skipTest(result["why"])
-        self.assertEqual((done.returncode, result["outcome"]), (0, "PASS"),
-                         done.stdout + done.stderr)
+        self.assertEqual((ended.returncode, result["outcome"]), (0, "PASS"),
+                         ended.stdout + ended.stderr)
         for metric in ("insn.hit", *(f"predicted.{method}" for method in METHODS)):
             counted = result["metrics"][metric]
             self.assertGreater(counted["n"], 50, metric)
-            self.assertEqual(counted["k"], counted["n"], metric + "\n" + done.stdout)
+            self.assertEqual(counted["k"], counted["n"], metric + "\n" + ended.stdout)
         return result
 
     def test_anonymous(self) -> None:
