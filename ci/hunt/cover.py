@@ -138,24 +138,31 @@ class Cover:
                     if self.space.is_possible((name, value), crossing)])
         return crossing
 
+    def add_value(self, crossing: Crossing, name: str) -> Crossing:
+        """Adds the possible value of dimension @name from which most new pairs are expected, of
+        equal values a random one. Returns @crossing if no value is possible."""
+        items = [(name, value) for value in self.space.values[name]]
+        self.random.shuffle(items)
+        gains = {item: self.estimate_gain([(min(item, other), max(item, other))
+                                           for other in crossing.items()]) for item in items}
+        for item in sorted(items, key=lambda item: -gains[item]):
+            more = {**crossing, name: item[1]}
+            if self.space.is_possible(item, crossing) and not (
+                    self.is_impossible(more) or self.is_hopeless(more)):
+                return more
+        return crossing
+
     def fill(self, crossing: Crossing) -> Crossing:
-        """Adds values of random dimensions that @crossing does not set; of each dimension the
-        possible value from which most new pairs are expected, of equal ones a random value."""
+        """Adds values of random dimensions that @crossing does not set, and of those that its
+        values lack."""
         names = sorted(set(self.space.values) - set(crossing))
         self.random.shuffle(names)
         for name in names:
-            if self.random.random() >= SHARE:
-                continue
-            items = [(name, value) for value in self.space.values[name]]
-            self.random.shuffle(items)
-            gains = {item: self.estimate_gain([(min(item, other), max(item, other))
-                                               for other in crossing.items()]) for item in items}
-            for item in sorted(items, key=lambda item: -gains[item]):
-                more = {**crossing, name: item[1]}
-                if self.space.is_possible(item, crossing) and not (
-                        self.is_impossible(more) or self.is_hopeless(more)):
-                    crossing = more
-                    break
+            if self.random.random() < SHARE:
+                crossing = self.add_value(crossing, name)
+        for items, name in self.lacking:
+            if items <= crossing.items() and name not in crossing:
+                crossing = self.add_value(crossing, name)
         return drop_orphans(self.space, crossing)
 
     def choose(self) -> Crossing:
@@ -169,6 +176,8 @@ class Cover:
             if made is None or self.is_impossible(made) or self.is_hopeless(made):
                 continue
             made = self.fill(made)
+            if self.is_explained(made):
+                continue
             gain = self.estimate_gain(list(iterate_pairs(made)))
             if gain > most:
                 best, most = made, gain

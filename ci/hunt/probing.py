@@ -6,7 +6,7 @@ from typing import Iterator
 from ci.hunt.clusters import Reduction, Run
 from ci.hunt.line import PLAIN, make_crossing
 from ci.hunt.space import Crossing, Space
-from ci.hunt.trial import Trial
+from ci.hunt.trial import Trial, remove_figures
 
 
 def list_others(space: Space, items: Crossing, name: str) -> Iterator[Crossing]:
@@ -24,9 +24,12 @@ def is_refused(crossings: list[Crossing], run: Run) -> bool:
 
 
 def find_impossible(space: Space, refused: Trial, run: Run) -> tuple[Trial, Crossing, str]:
-    """Returns the smallest refused crossing, its items that no crossing can have together, and the
-    name of the dimension whose values make them possible, or "" if there is none."""
-    small = Reduction(space, lambda one: one.is_refused, run).reduce(refused)
+    """Returns the smallest crossing that is refused for the same reason, its items that no crossing
+    can have together, and the name of the dimension whose values make them possible, or "" if there
+    is none."""
+    reason = remove_figures(refused.why)
+    small = Reduction(space, lambda one: one.is_refused and remove_figures(one.why) == reason,
+                      run).reduce(refused)
     items = dict(small.crossing)
     for name, plain in PLAIN.items():
         if items.get(name) == plain and is_refused([*list_others(space, items, name)], run):

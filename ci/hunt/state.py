@@ -41,6 +41,7 @@ def save(folder: str, progress: Progress, cover: Cover, clusters: Clusters) -> N
              for pair in sorted({*cover.judged, *cover.unjudged})]
     value = {**dataclasses.asdict(progress), "pairs": pairs,
              "impossible": [sorted(items) for items in cover.impossible],
+             "lacking": [(sorted(items), name) for items, name in cover.lacking],
              "clusters": [one.store() for one in clusters.found.values()]}
     files.replace(folder, {NAME: json.dumps(value) + "\n"})
 
@@ -72,6 +73,8 @@ def restore(folder: str, stored: dict[str, Any], cover: Cover, clusters: Cluster
                 cover.open.remove(pair)
         for items in stored["impossible"]:
             cover.exclude(dict(parse_crossing(items)))
+        for items, name in stored["lacking"]:
+            cover.add_lacking(dict(parse_crossing(items)), name)
         for one in stored["clusters"]:
             cluster = Cluster.load(one)
             clusters.found[cluster.signature] = cluster

@@ -208,6 +208,8 @@ class Covers(unittest.TestCase):
         self.assertFalse(cover.is_explained({**plain, PUBLISH: "map"}))
         self.assertFalse(cover.is_explained(line.PLAIN))
         self.assertFalse(cover.is_impossible(plain))
+        for _ in range(99):
+            self.assertFalse(cover.is_explained(cover.choose()))
 
 
 class Refusing(Runner):
@@ -375,6 +377,15 @@ class Probing(unittest.TestCase):
                                    one[WORKLOAD] != "third",
                                    {WORKLOAD: "other", CAPTURE: "gated", PUBLISH: "map"}),
                          {WORKLOAD: "other", CAPTURE: "gated"})
+
+    def test_other_reason(self) -> None:
+        """Reducing a crossing does not end at a part that is refused for another reason."""
+        def judge(one: Crossing) -> Trial:
+            why = "" if PUBLISH not in one else "no map" if "inside" in one else "nothing inside"
+            return Trial(one, REJECTED if why else "PASS", why, frozenset())
+        crossing = {**line.PLAIN, PUBLISH: "map", "inside": "1", "capture --user-only": ""}
+        self.assertEqual(probing.find_impossible(self.space, judge(crossing), run_by(judge))[1:],
+                         ({PUBLISH: "map", "inside": "1"}, ""))
 
     def test_absent_value(self) -> None:
         """Items that are refused because an option is missing are not impossible."""
@@ -628,13 +639,14 @@ class Resuming(unittest.TestCase):
         crossing = {**line.PLAIN, PUBLISH: "map", "inside": "1"}
         cover.add(crossing)
         cover.add_unjudged({**crossing, "inside": "2"})
+        cover.add_lacking({"capture --user-only": ""}, PUBLISH)
         clusters.add(fail_for((PUBLISH, "map"))(crossing))
         state.save(self.folder, state.Progress(5, 7, {"FAIL": 1}), cover, clusters)
         new, found = self.make()
         stored = state.read(self.folder)
         progress = state.restore(self.folder, stored, new, found, 6)
         self.assertEqual(progress, state.Progress(6, 7, {"FAIL": 1}))
-        for name in ("covered", "open", "judged", "unjudged", "impossible"):
+        for name in ("covered", "open", "judged", "unjudged", "impossible", "lacking"):
             self.assertEqual(getattr(new, name), getattr(cover, name))
         self.assertEqual(found.found, clusters.found)
 
