@@ -153,6 +153,16 @@ static bool is_cut_after_attach(const struct jp_shown_difference *difference)
 	return difference->attached && is_cut_short(difference);
 }
 
+static bool stops_at_compressed_type(const struct jp_shown_difference *difference)
+{
+	return difference->failed && strstr(difference->failed, "failed to process type: 83");
+}
+
+static bool stops_at_empty_block(const struct jp_shown_difference *difference)
+{
+	return difference->failed && strstr(difference->failed, "Couldn't decompress data");
+}
+
 /* perf script then knows no mapping of the process. perf report does. */
 static bool lacks_mappings(const struct jp_shown_difference *difference)
 {
@@ -186,6 +196,8 @@ static const struct known_defect {
 	{"perf.pipe-last-feature", "perf", {6, 1}, {7, 3}, stops_at_feature},
 	{"perf.pipe-finished-init", "perf", {5, 10}, {5, 10}, stops_at_finished_init},
 	{"perf.build-id-size", "perf", {7, 2}, {7, 3}, stops_at_build_id},
+	{"perf.compressed-type", "perf", {5, 10}, {6, 15}, stops_at_compressed_type},
+	{"perf.compressed-block", "perf", {5, 10}, {7, 3}, stops_at_empty_block},
 	{"perf.inject-vdso", "perf", {7, 2}, {7, 3}, is_cut_in_vdso},
 	{"perf.script-thread-gone", "perf", {6, 12}, {7, 3}, lacks_mappings},
 	{"kernel.build-id", "perf", {6, 1}, {6, 12}, overflows_by_build_id},

@@ -139,13 +139,17 @@ def show_pipe_switch(context: Context, perf: Perf) -> tuple[bool, str]:
 
 
 
+def compresses(perf: Perf) -> bool:
+    return perf.run("record", "-z", "-o", os.devnull, "--", "true").returncode != 129
+
+
 @perf_finding("perf.switch-compressed")
 def show_compressed_switch(context: Context, perf: Perf) -> tuple[bool, str]:
     """Reads each file of a compressed recording."""
     folder = context.path("switched")
     shutil.rmtree(folder, ignore_errors=True)
     os.mkdir(folder)
-    if perf.run("record", "-z", "-o", os.devnull, "--", "true").returncode == 129:
+    if not compresses(perf):
         return False, "no -z"
     run_record(perf, "-q", "-z", "-o", os.path.join(folder, "perf.data"), "--switch-output=50K",
                "-F", "5000", "-e", "cpu-clock:u", "--call-graph=dwarf", "--", context.program,
@@ -156,9 +160,9 @@ def show_compressed_switch(context: Context, perf: Perf) -> tuple[bool, str]:
     return failed > 0, "%d of %d files cannot be read" % (failed, len(done))
 
 
-def record_pipe(perf: Perf, context: Context, path: str) -> None:
+def record_pipe(perf: Perf, context: Context, path: str, *options: str) -> None:
     with open(path, "wb") as out:
-        subprocess.run([perf.path, "record", "-e", "cpu-clock:u", "-g", "-o", "-", "--",
+        subprocess.run([perf.path, "record", "-e", "cpu-clock:u", "-g", *options, "-o", "-", "--",
                         context.program, "100"], stdin=subprocess.DEVNULL, stdout=out,
                        stderr=subprocess.DEVNULL, env=perf.environment, check=True)
 
@@ -177,10 +181,10 @@ def show_report_status(context: Context) -> Iterator[Shown]:
             "exit status %d, %d of %d samples in perf report" % (result.returncode, listed, samples)
 
 
-def read_pipe(context: Context, writer: Perf) -> Iterator[Shown]:
+def read_pipe(context: Context, writer: Perf, *options: str) -> Iterator[Shown]:
     """Reads a pipe of @writer by all perfs."""
     path = context.path("pipe.data")
-    record_pipe(writer, context, path)
+    record_pipe(writer, context, path, *options)
     for perf in context.list_perfs():
         result = perf.run("script", "-F", "time", "-i", path)
         yield perf.version, result.returncode != 0, \
@@ -197,6 +201,72 @@ def show_last_feature(context: Context) -> Iterator[Shown]:
 @finding("perf.pipe-finished-init")
 def show_finished_init(context: Context) -> Iterator[Shown]:
     yield from read_pipe(context, context.list_perfs()[-1])
+
+
+@finding("perf.compressed-type")
+def show_compressed_type(context: Context) -> Iterator[Shown]:
+    yield from read_pipe(context, context.list_perfs()[-1], "-z")
+
+
+# Fills its stack with random numbers, so that dumps of it do not compress, for a second.
+RANDOM_STACK = """
+#include <stdint.h>
+#include <time.h>
+
+int main(void)
+{
+	enum { WORDS = 7500 };
+	volatile uint64_t words[WORDS];
+	uint64_t state = 88172645463325252;
+
+	while (clock() < CLOCKS_PER_SEC)
+		for (int i = 0; i < WORDS; i++) {
+			state ^= state << 13;
+			state ^= state >> 7;
+			words[i] = state ^= state << 17;
+		}
+	return words[0] == 1;
+}
+"""
+
+
+def record_random_stack(perf: Perf, context: Context, path: str) -> None:
+    program = context.path("random-stack")
+    build_program(program, RANDOM_STACK)
+    run_record(perf, "-q", "-z", "-e", "cpu-clock:u", "-F", "499", "--call-graph", "dwarf,65528",
+               "-o", path, "--", program)
+
+
+def count_samples(context: Context, path: str) -> int:
+    """Returns the number of samples that `jitproof judge` reads, of a cut recording also."""
+    return int(json.loads(process.run_or_raise(
+        [context.jitproof, "judge", "--partial", "--json", path]))["samples"])
+
+
+@perf_finding("perf.compressed-block")
+def show_compressed_block(context: Context, perf: Perf) -> tuple[bool, str]:
+    if not compresses(perf):
+        return False, "no -z"
+    path = context.path("compressed.data")
+    record_random_stack(perf, context, path)
+    result = perf.run("script", "-F", "time", "-G", "-i", path)
+    listed, samples = result.stdout.count("\n"), count_samples(context, path)
+    return listed < samples, "script ends with %d and shows %d of %d samples: %s" % (
+        result.returncode, listed, samples, (result.stderr.strip() or "nothing").splitlines()[0])
+
+
+@perf_finding("perf.compressed-tail")
+def show_compressed_tail(context: Context, perf: Perf) -> tuple[bool, str]:
+    """Records until the end of the compressed data is missing, ten times at most."""
+    if not compresses(perf):
+        return False, "no -z"
+    path = context.path("compressed.data")
+    for count in range(1, 11):
+        record_random_stack(perf, context, path)
+        result = process.run([context.jitproof, "judge", "--json", path])
+        if result.returncode:
+            return True, "recording %d of 10: %s" % (count, result.stderr.strip().split(": ", 2)[2])
+    return False, "10 recordings end with a whole record"
 
 
 @perf_finding("perf.script-thread-gone")

@@ -193,7 +193,9 @@ class Runner:
             return Trial(crossing, "BROKEN", why, frozenset(
                 {Signature("BROKEN", "status %d" % result.returncode)}))
         trial = make_trial(crossing, read_result(results))
-        if trial.outcome == "PASS" and crossing.get(INJECT) == "perf":
+        recording = os.path.join(out, "hunt/hunt/perf.data")
+        # `jitproof inject` takes one file, and no folder.
+        if trial.outcome == "PASS" and crossing.get(INJECT) == "perf" and os.path.isfile(recording):
             trial.merged = self._merge_again(os.path.join(out, "hunt/hunt"),
                                              os.path.join(place, "merged"))
         return trial

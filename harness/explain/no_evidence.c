@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Files that cannot show stacks: recorded without stacks, without samples, or never completed. */
+/* Files that cannot show stacks: recorded without stacks or samples, never completed, or refused by
+ * perf. */
 #include <inttypes.h>
 
 #include "harness/explain/explainer.h"
 
 struct no_evidence {
 	uint64_t without; /* samples of events that request user space, but no stack */
+	uint64_t behind;  /* samples that perf does not reach */
 };
 
 static int handle_event(struct jp_explain_view *view, const struct jp_event *event,
@@ -13,7 +15,9 @@ static int handle_event(struct jp_explain_view *view, const struct jp_event *eve
 {
 	struct no_evidence *state = view->state;
 	const struct jp_event_asked *asked = event->asked;
+	const uint64_t refused = view->summary->empty_chunk;
 
+	state->behind += stack && refused && event->at >= refused;
 	state->without += stack && asked && asked->user && !asked->chain && !asked->stack;
 	return 0;
 }
@@ -87,6 +91,25 @@ static void blame_writer(struct jp_explain_view *view)
 			       "reads damaged jitdumps");
 }
 
+static void blame_block(struct jp_explain_view *view, uint64_t behind)
+{
+	struct jp_blame *blame = jp_blame(view->blames, "unreadable-by-perf", 0, "", NULL, behind);
+
+	jp_blame_evidence(blame,
+			  "the compressed record at offset %" PRIu64
+			  " holds only a part of a block of zstd, and unpacks to nothing",
+			  view->summary->empty_chunk);
+	jp_blame_evidence(blame,
+			  "perf up to 7.3 takes that for an error: perf script -i %s ends with "
+			  "\"Couldn't decompress data\"",
+			  view->path);
+	jp_blame_remedy(
+		blame,
+		"jitproof inject -i %s -o unpacked.data writes all samples for perf; record "
+		"without -z, or with smaller dumps (--call-graph dwarf,8192)",
+		view->path);
+}
+
 static int blame_all(struct jp_explain_view *view, struct jp_error *err)
 {
 	const struct no_evidence *state = view->state;
@@ -98,6 +121,8 @@ static int blame_all(struct jp_explain_view *view, struct jp_error *err)
 		blame_silence(view);
 	else if (state->without)
 		blame_recording(view, state->without);
+	if (state->behind)
+		blame_block(view, state->behind);
 	return 0;
 }
 

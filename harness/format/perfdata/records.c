@@ -156,14 +156,17 @@ static int read_compressed_record(struct jp_perf_reader *reader,
 				  uint64_t at)
 {
 	struct jp_chunk *chunk = reader->rest ? reader->rest : jp_chunk_new(0);
-	size_t size = record->size - sizeof(*record);
+	size_t size = record->size - sizeof(*record), rest;
 	struct jp_error why;
 	int ret;
 
 	reader->rest = NULL;
 	reader->summary->compressed = true;
+	/* perf writes records of at most 65,535 bytes, and COMPRESSED2 in whole words. */
+	reader->summary->full_chunk = record->size + sizeof(uint64_t) > UINT16_MAX;
 	if (!chunk)
 		return jp_perf_fail_memory(reader);
+	rest = chunk->used;
 	if (record->type == JP_PERF_RECORD_COMPRESSED2) {
 		uint64_t stated = 0;
 
@@ -187,7 +190,9 @@ static int read_compressed_record(struct jp_perf_reader *reader,
 	if (ret)
 		ret = jp_perf_fail(reader, at, "compressed record of type %u: %s", record->type,
 				   why.text);
-	else
+	else if (chunk->used == rest && !reader->summary->empty_chunk)
+		reader->summary->empty_chunk = at;
+	if (!ret)
 		ret = read_unpacked_records(reader, chunk, at);
 	jp_chunk_put(chunk);
 	return ret;
@@ -335,11 +340,15 @@ int jp_perf_read_records(struct jp_perf_reader *reader)
 	if (!ret && reader->rest && *reader->cut.text)
 		ret = -ENODATA;
 	if (!ret && reader->rest)
-		ret = jp_perf_fail(
+		ret = (reader->summary->full_chunk ? jp_perf_fail_cut_short : jp_perf_fail)(
 			reader, reader->source.at,
 			"expected the compressed data to end with a whole record, found %zu "
-			"bytes more",
-			reader->rest->used);
+			"bytes more%s",
+			reader->rest->used,
+			reader->summary->full_chunk
+				? "; perf record -z may leave out the end of data that hardly "
+				  "compresses (results/FINDINGS.md, perf.compressed-tail)"
+				: "");
 	reader->summary->bytes += reader->source.at;
 	return ret;
 }

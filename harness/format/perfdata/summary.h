@@ -29,9 +29,14 @@ struct jp_perfdata_summary {
 	bool unwritten; /* the header contains neither attrs nor data: its writer failed */
 	bool monotonic; /* every attr uses CLOCK_MONOTONIC */
 	bool pipe, compressed;
-	bool swapped;  /* the file is in the other byte order */
-	char arch[32]; /* architecture of the recorded machine, as uname() reports it; "": unknown
-			*/
+	uint64_t empty_chunk; /* file offset of the first compressed record that unpacks to nothing,
+				 as its zstd block ends in a later record; 0: none */
+	bool full_chunk; /* the last compressed record has the largest size: perf may hold the end
+			    of the data in its encoder (zstd_compress_stream_to_records(),
+			    tools/perf/util/zstd.c) */
+	bool swapped;    /* the file is in the other byte order */
+	char arch[32];   /* architecture of the recorded machine, as uname() reports it; "": unknown
+			  */
 	char release[64]; /* kernel release of that machine, as uname() reports it */
 	uint32_t cpus;    /* number of CPUs of that machine, on- or offline; 0: unknown */
 	uint32_t cpus_on; /* number of CPUs online */

@@ -147,6 +147,20 @@ class Walks(Recording):
         self.assertEqual((found["id"], len(found["evidence"])), ("no-samples", 3))
         self.assertIn("SIGKILL", found["remedy"])
 
+    def test_block_in_two_records(self) -> None:
+        """perf ends at a compressed record that holds the head of a zstd block only."""
+        self.add_whole_stacks(100)
+        whole = self.perf.records
+        self.perf.records = []
+        self.add_whole_stacks(100)
+        packed = b"".join(record.pack() for record in self.perf.records)
+        head = bytes.fromhex("28b52ffd 0038") + struct.pack("<I", len(packed) << 3 | 1)[:3]
+        self.perf.records = [*whole, rd.Record(81, 0, head), rd.Record(81, 0, packed)]
+        found = self.find_causes()
+        self.assertEqual([(name, cause["samples"]) for name, cause in found.items()],
+                         [("unreadable-by-perf", 100)])
+        self.assertIn("jitproof inject -i", found["unreadable-by-perf"]["remedy"])
+
     def test_garbage_above_the_root(self) -> None:
         """A coroutine begins in libc's __start_context() with any frame pointer. Up to two
         addresses above the root may come from a frame of main(); three are garbage."""

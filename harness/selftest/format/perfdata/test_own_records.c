@@ -209,6 +209,40 @@ TEST(split_records)
 		check(true, "compressed records can be split # SKIP built without libzstd");
 }
 
+/* A zstd frame may give nothing before its block is complete, and perf may leave its end out. */
+TEST(split_blocks)
+{
+	/* The head of a frame, and of a raw block of 128 KiB. */
+	static const unsigned char head[] = {0x28, 0xb5, 0x2f, 0xfd, 0, 0x38, 0, 0, 0x10};
+	const struct {
+		size_t size; /* of the data in the last record */
+		int ret;
+	} table[] = {
+		{24, 0}, {30, -EINVAL}, {UINT16_MAX - sizeof(struct jp_perf_record), -ENODATA}};
+
+	for (size_t i = 0; PERF_FILE_ZSTD && i < sizeof(table) / sizeof(*table); i++) {
+		struct jp_perfdata_summary summary;
+		struct jp_error err = {""};
+		struct names_seen seen;
+		int ret;
+
+		begin_file();
+		perf_file_record(&file, JP_PERF_RECORD_COMPRESSED, 0, head, sizeof(head));
+		inner.size = 0;
+		while (inner.size < table[i].size)
+			put_name(&inner);
+		perf_file_record(&file, JP_PERF_RECORD_COMPRESSED, 0, inner.bytes, table[i].size);
+		perf_file_end_data(&file);
+		ret = read_all(&seen, &summary, &err);
+		check(ret == table[i].ret && summary.empty_chunk == PERF_FILE_DATA &&
+			      (size_t)seen.names == table[i].size / 24 && !seen.wrong,
+		      "%zu bytes after an empty record: %d, %d names, %s", table[i].size, ret,
+		      seen.names, err.text);
+	}
+	if (!PERF_FILE_ZSTD)
+		check(true, "blocks can be split # SKIP built without libzstd");
+}
+
 /* A feature must have room for the length of its text. */
 TEST(short_feature)
 {
