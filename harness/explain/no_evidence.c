@@ -103,6 +103,9 @@ static void blame_block(struct jp_explain_view *view, uint64_t behind)
 			  "perf up to 7.3 takes that for an error: perf script -i %s ends with "
 			  "\"Couldn't decompress data\"",
 			  view->path);
+	jp_blame_evidence(
+		blame, "%" PRIu64 " of %" PRIu64 " samples are in this record or later in the file",
+		behind, view->samples);
 	jp_blame_remedy(
 		blame,
 		"jitproof inject -i %s -o unpacked.data writes all samples for perf; record "
