@@ -3,6 +3,7 @@
 
 import glob
 import os
+import struct
 from typing import Callable
 
 from ci.base import files, process
@@ -51,10 +52,36 @@ def fail_inject(bench: Bench, dump: str) -> None:
     os.replace(merged, bench.data)
 
 
+def split_block(bench: Bench) -> None:
+    """Moves the head of the first zstd frame to a record of its own, as perf does if a block is
+    longer than a record; the dumps that cause this are too large for an archive."""
+    raw, record = files.read_bytes(bench.data), struct.Struct("<IHH")
+    data, size = struct.unpack_from("<QQ", raw, 40)
+    at, compressed, head = data, 81, 6
+    while record.unpack_from(raw, at)[0] != compressed:
+        at += record.unpack_from(raw, at)[2]
+    body = at + record.size
+    raw = b"".join([
+        raw[:at], record.pack(compressed, 0, record.size + head), raw[body:body + head],
+        record.pack(compressed, 0, record.unpack_from(raw, at)[2] - head), raw[body + head:]])
+    changed = bytearray(raw)
+    struct.pack_into("<Q", changed, 48, size + record.size)
+    for feature in range(sum(word.bit_count() for word in struct.unpack_from("<4Q", raw, 72))):
+        entry = data + size + record.size + 16 * feature
+        struct.pack_into("<Q", changed, entry,
+                         struct.unpack_from("<Q", raw, entry)[0] + record.size)
+    files.write_bytes(bench.data, bytes(changed))
+    if not process.run([bench.perf("6.1"), "script", "-i", bench.data]).returncode:
+        raise RuntimeError("perf reads the file")
+    bench.steps.append("# perf.data: compressed record at %d divided after %d bytes" % (at, head))
+
+
 def truncate(size: int) -> Callable[[Bench, str], object]:
     return lambda bench, dump: bench.must(["truncate", "-s", str(size), dump])
 
 
+add("compressed-block-6.1", "unreadable-by-perf", lambda bench: [bench.build_chain(), "100"],
+    record=("-F", "999", "-g", "-z"), after=split_block)
 add_damaged("jitdump-damaged-ours", "damaged-jitdump", insert_copy)
 add_damaged("jitdump-empty-6.1", "empty-jitdump", truncate(0))
 add_damaged("inject-failed-6.1", "failed-inject", fail_inject)

@@ -156,9 +156,8 @@ class Walks(Recording):
         packed = b"".join(record.pack() for record in self.perf.records)
         head = bytes.fromhex("28b52ffd 0038") + struct.pack("<I", len(packed) << 3 | 1)[:3]
         self.perf.records = [*whole, rd.Record(81, 0, head), rd.Record(81, 0, packed)]
-        cause, = self.run_json()["causes"]
-        self.assertEqual((cause["id"], cause["samples"]), ("unreadable-by-perf", 100))
-        self.assertIn("jitproof inject -i", cause["remedy"])
+        self.assertIn(("unreadable-by-perf", 100),
+                      [(cause["id"], cause["samples"]) for cause in self.run_json()["causes"]])
 
     def test_garbage_above_the_root(self) -> None:
         """A coroutine begins in libc's __start_context() with any frame pointer. Up to two
