@@ -9,7 +9,7 @@ from typing import Callable
 from ci.base import files, process
 from ci.labelled.bench import Bench
 from ci.labelled.of_workloads import FP, JITDUMP
-from ci.labelled.recipe import add, add_workload
+from ci.labelled.recipe import add, add_workload, LIBC
 
 add("no-call-graph-6.1", "no-call-graph", lambda bench: [bench.build_chain(), "100"],
     record=("-F", "999"))
@@ -71,6 +71,7 @@ def split_block(bench: Bench) -> None:
         struct.pack_into("<Q", changed, entry,
                          struct.unpack_from("<Q", raw, entry)[0] + record.size)
     files.write_bytes(bench.data, bytes(changed))
+    bench.extra += [bench.place("chain"), LIBC]  # which our reader does not decompress
     if not process.run([bench.perf("6.1"), "script", "-i", bench.data]).returncode:
         raise RuntimeError("perf reads the file")
     bench.steps.append("# perf.data: compressed record at %d divided after %d bytes" % (at, head))

@@ -10,9 +10,8 @@ from ci.labelled.bench import Bench, CHAINS, find_program, make_dump_options, WI
 from ci.labelled.of_engines import compile_chain
 from ci.labelled.of_programs import build_family
 from ci.labelled.of_workloads import FP, JITDUMP, MAP
-from ci.labelled.recipe import add, add_workload, LIB, register
+from ci.labelled.recipe import add, add_workload, LIB, LIBC, register
 
-LIBC = "/usr/lib/x86_64-linux-gnu/libc.so.6"
 DUMPS = make_dump_options(8192)
 
 

@@ -8,6 +8,7 @@ from ci.labelled.bench import Bench, CHAINS
 Make = Callable[[Bench], None]
 Prepare = Callable[[Bench], Sequence[str]]  # prepares a program, and returns its command
 LIB = "library-no-frame-pointer"  # a cause that many labels name
+LIBC = "/usr/lib/x86_64-linux-gnu/libc.so.6"
 
 
 class Recipe(NamedTuple):
