@@ -23,15 +23,22 @@ struct comparison {
 /* Returns whether the shown frame number @i is the file's frame number @j. */
 static bool is_same(const struct comparison *all, uint32_t i, uint32_t j)
 {
-	const struct jp_mapping *mapping;
+	const bool caller = j > 0;
 
 	if (i >= all->nr_shown || j >= all->nr_held)
 		return false;
 	/* A reader that shows only names still shows the number of frames. */
 	if (!all->shown[i].placed)
 		return true;
-	mapping = jp_replay_find_as_perf(all->spaces, all->pid, all->held[j] - (j > 0));
-	return jp_shown_frame_has_address(&all->shown[i], all->held[j], j > 0, mapping);
+	/* perf looks for a caller of a callchain at its address, for an unwound one before it. */
+	for (uint64_t before = 0; before <= caller; before++) {
+		const uint64_t addr = all->held[j] - before;
+
+		if (jp_shown_frame_has_address(&all->shown[i], all->held[j], caller,
+					       jp_replay_find_as_perf(all->spaces, all->pid, addr)))
+			return true;
+	}
+	return false;
 }
 
 /* Compares all frames. @ends: no further shown frame may follow those of the file. */

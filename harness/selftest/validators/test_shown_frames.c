@@ -99,6 +99,23 @@ TEST(relative_addresses)
 	      "without a mapping nothing is relative");
 }
 
+/* The second address of a callchain is the first of a mapping. */
+TEST(relative_caller)
+{
+	static const uint64_t relative[MOST] = {0x100, 0x40};
+	const struct jp_event mmap = MADE_EVENT(
+		MAP, 7, 1, .map = {.addr = 0x200, .len = 0x100, .pgoff = 0x40, .name = "//anon"});
+	struct jp_replay *none = spaces;
+
+	spaces = jp_replay_new();
+	if (!spaces || jp_replay_apply(spaces, &mmap))
+		exit(99);
+	check(!compare(relative, 2, 0, false).cause, "a caller may begin a mapping");
+	jp_replay_free(spaces);
+	spaces = none;
+	check(compare(relative, 2, 0, false).cause, "without the mapping it is another address");
+}
+
 static bool reused; /* older code was in the frame's mapping */
 static uint32_t nr_mapped;
 static const char *from; /* the mapping of the frame before */
