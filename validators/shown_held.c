@@ -2,6 +2,7 @@
 #include "validators/shown_held.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,10 +154,11 @@ static uint32_t count_dumped_entries(const struct jp_truth_stack *truth,
 	return count;
 }
 
-/* Returns whether the capture shows a mapping of an existing file in process @pid. perf unwinds no
- * dump of a process without an ELF file, from which it learns the machine: maps__addr_space() in
- * util/unwind-libunwind.c, and dwfl_attach_state(), which util/unwind-libdw.c calls. */
-static bool has_file(const struct jp_holder *holder, uint32_t pid)
+/* Returns whether the capture shows a mapping of an existing file in process @pid, other than a
+ * jitdump. perf unwinds no dump of a process without an ELF file, from which it learns the machine:
+ * maps__addr_space() in util/unwind-libunwind.c, and dwfl_attach_state(), which
+ * util/unwind-libdw.c calls. */
+static bool has_elf_file(const struct jp_holder *holder, uint32_t pid)
 {
 	const struct jp_mapping *mapping;
 
@@ -164,6 +166,7 @@ static bool has_file(const struct jp_holder *holder, uint32_t pid)
 	     (mapping = jp_replay_find_at_or_above(holder->view->spaces, pid, addr));
 	     addr = mapping->end)
 		if (jp_mapping_backing(mapping->name) == JP_BACKING_FILE &&
+		    fnmatch("*/jit-*.dump", mapping->name, 0) != 0 &&
 		    !jp_shown_is_gone(holder->files, mapping->name))
 			return true;
 	return false;
@@ -178,7 +181,7 @@ static void find_dump(struct jp_holder *holder, struct jp_held *held, uint64_t i
 	struct jp_truth_stack *truth = &holder->truth;
 
 	holder->nr_mapped = 0;
-	if (!has_file(holder, event->pid) ||
+	if (!has_elf_file(holder, event->pid) ||
 	    !jp_truth_code_at(evidence->truth, event->pid, ip, event->time) ||
 	    jp_truth_stack_at(evidence->truth, event->pid, event->tid, event->time,
 			      evidence->info.slack, ip, sp, JP_DUMP_CFI, truth) != JP_STACK_FOUND)
