@@ -73,9 +73,11 @@ static bool certainly_exists(const struct kept *kept, const struct inode_generat
 }
 
 /* Returns whether the index has only other generations of the inode in @map, and one of these was
- * read from the mapped file. Marks the index lines that @map confirms. */
+ * read from the mapped file, which exists until the capture ends: its inode is not reused. Marks
+ * the index lines that @map confirms. */
 static bool has_other_generation(struct kept *kept, const struct jp_event *map)
 {
+	const struct inode_generation recorded = {map->map.gen, map->time, map->map.addr, map->pid};
 	const struct jp_elf_line *line;
 	bool other = false, same = false;
 
@@ -89,7 +91,8 @@ static bool has_other_generation(struct kept *kept, const struct jp_event *map)
 		}
 		other |= line->snapshot && strcmp(line->path, map->map.name) == 0;
 	}
-	return other && !same;
+	return other && !same &&
+	       certainly_exists(kept, &recorded, kept->view->evidence->info.stopped);
 }
 
 /* Returns whether we synthesized the record from /proc/PID/maps, which has no generation. */
