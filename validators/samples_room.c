@@ -14,7 +14,8 @@ static const double FASTER = 1.001;
 enum { ENDS = 2 };
 
 struct samples_room {
-	uint64_t first, last; /* times of the first and last sample */
+	uint64_t first, last; /* times of the first and last sample, also of tasks outside of the
+				 recorder's pid namespace, which have the number 0 */
 	uint64_t watched;     /* number of samples of the workload */
 	uint64_t period;      /* period in ns; 0: it varies */
 	bool sampled;
@@ -24,7 +25,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct samples_room *room = view->state;
 
-	if (event->type != JP_EVENT_SAMPLE || !event->tid || !event->time)
+	if (event->type != JP_EVENT_SAMPLE || !event->time)
 		return 0;
 	if (!room->sampled)
 		room->period = event->sample.period;
