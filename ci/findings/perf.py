@@ -269,6 +269,57 @@ def show_compressed_tail(context: Context, perf: Perf) -> tuple[bool, str]:
     return False, "10 recordings end with a whole record"
 
 
+# Maps code at the same address twice; two names of the perf map overlap.
+OVERLAPPING_NAMES = """
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+int main(void)
+{
+	enum { FIRST = 0x90, SECOND_AT = 0x40, SECOND = 0x63, PAGE = 4096 };
+	const int prot = PROT_READ | PROT_WRITE | PROT_EXEC, flags = MAP_PRIVATE | MAP_ANONYMOUS;
+	unsigned char *code = mmap(NULL, PAGE, prot, flags, -1, 0);
+	char path[64];
+	FILE *map;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	map = fopen(path, "w");
+	fprintf(map, "%lx %x first\\n%lx %x second\\n", (long)code, FIRST, (long)code + SECOND_AT,
+		SECOND);
+	fclose(map);
+	for (int i = 0; i < 2; i++) {
+		const clock_t end = clock() + CLOCKS_PER_SEC / 2;
+
+		mmap(code, PAGE, prot, flags | MAP_FIXED, -1, 0);
+		memset(code, 0x90, SECOND_AT + SECOND); /* nop */
+		code[SECOND_AT + SECOND] = 0xc3; /* ret */
+		while (clock() < end)
+			for (int n = 0; n < 100000; n++)
+				((void (*)(void))code)();
+	}
+}
+"""
+
+
+@perf_finding("perf.report-overlap")
+def show_overlapping_names(context: Context, perf: Perf) -> tuple[bool, str]:
+    path, program = context.path("overlapping.data"), context.path("overlapping")
+    build_program(program, OVERLAPPING_NAMES)
+    run_record(perf, "-q", "-e", "cpu-clock:u", "-F", "999", "-o", path, "--", program)
+    listed = perf.run("script", "-F", "ip,sym", "-i", path).stdout
+    report = perf.run("report", "--stdio", "-F", "sample,sym", "-i", path).stdout
+    samples, shares = ({name: count(name) for name in ("first", "second")} for count in (
+        lambda name: len(re.findall(r" %s$" % name, listed, re.MULTILINE)),
+        lambda name: sum(map(int, re.findall(r"^\s*(\d+)\s+\[\.\] %s\s*$" % name, report,
+                                             re.MULTILINE)))))
+    pid = perf.run("script", "-F", "pid", "-i", path).stdout.split()[0]
+    os.unlink("/tmp/perf-%d.map" % int(pid))
+    return samples != shares, "script: %s; report: %s" % (samples, shares)
+
+
 @perf_finding("perf.script-thread-gone")
 def show_late_thread(context: Context, perf: Perf) -> tuple[bool, str]:
     path, program = context.path("late.data"), context.path("late")
