@@ -32,7 +32,7 @@ struct shown_state {
 	struct jp_file_finder *finder;
 	struct jp_naming naming;
 	struct jp_holder holder;
-	struct jp_map tids; /* numbers of the workload's sampled threads */
+	struct jp_map tids; /* the workload's sampled threads: tid -> uint32_t pid */
 	uint64_t bad[METRICS], judged[METRICS], unwound;
 };
 
@@ -248,9 +248,13 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	failed = jp_holder_apply_event(&state->holder, event);
 	if (failed || event->type != JP_EVENT_SAMPLE || !event->record || event->observed)
 		return failed;
-	if (jp_sample_is_watched(view->evidence, event->pid, UINT64_MAX) &&
-	    !jp_map_at(&state->tids, event->tid, 1))
-		return -ENOMEM;
+	if (jp_sample_is_watched(view->evidence, event->pid, UINT64_MAX)) {
+		uint32_t *pid = jp_map_at(&state->tids, event->tid, sizeof(*pid));
+
+		if (!pid)
+			return -ENOMEM;
+		*pid = event->pid;
+	}
 	jp_holder_find(&state->holder, event, &held);
 	for (size_t i = 0; i < state->files.count && !failed; i++)
 		if (is_reading_of_injected_file(&state->files.files[i]) == view->in_injected &&
@@ -363,13 +367,17 @@ static int judge_shares(struct shown_state *state, struct jp_shown_reading *read
 	int failed = count < 0 ? (int)count : 0;
 
 	for (ssize_t i = 0; i < count && !failed; i++) {
-		if (sums[i].tid && !jp_map_find(&state->tids, sums[i].tid))
+		const uint32_t *pid = jp_map_find(&state->tids, sums[i].tid);
+
+		if (sums[i].tid && !pid)
 			continue;
 		state->judged[SHARES]++;
 		if (sums[i].samples == sums[i].share)
 			continue;
 		difference.cause = sums[i].share < sums[i].samples ? "more-listed" : "fewer-listed";
 		difference.late = jp_holder_is_late(&state->holder, sums[i].tid);
+		difference.overlaps =
+			pid && jp_shown_name_overlaps(&state->naming, *pid, sums[i].name);
 		state->bad[SHARES]++;
 		reading->unequal_shares++;
 		failed = jp_findings_count_failure(&state->view->findings, metric_names[SHARES],

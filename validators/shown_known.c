@@ -171,6 +171,11 @@ static bool lacks_mappings(const struct jp_shown_difference *difference)
 				    is_cut_short(difference) || leaves_the_tables(difference));
 }
 
+static bool counts_overlapping_names(const struct jp_shown_difference *difference)
+{
+	return difference->overlaps;
+}
+
 static bool has_name_of_other_code(const struct jp_shown_difference *difference)
 {
 	return !difference->fault && difference->where &&
@@ -200,6 +205,7 @@ static const struct known_defect {
 	{"perf.compressed-block", "perf", {5, 10}, {7, 3}, stops_at_empty_block},
 	{"perf.inject-vdso", "perf", {7, 2}, {7, 3}, is_cut_in_vdso},
 	{"perf.script-thread-gone", "perf", {6, 12}, {7, 3}, lacks_mappings},
+	{"perf.report-overlap", "perf", {7, 2}, {7, 3}, counts_overlapping_names},
 	{"kernel.build-id", "perf", {6, 1}, {6, 12}, overflows_by_build_id},
 	{"hotspot.inject-names", "hotspot", {4, 12}, {4, 12}, lacks_name_of_injected_file},
 	{"hotspot.attach-fork", "hotspot", {4, 12}, {4, 12}, is_cut_after_attach},

@@ -20,6 +20,8 @@ struct jp_shown_difference {
 	const char *failed; /* why the reader failed; NULL: it did not */
 	bool is_folder;     /* the capture is a folder, not a single file */
 	bool late;          /* the thread started after the exit of its process's main thread */
+	bool overlaps;      /* the function whose samples are counted overlaps another function in
+			       the perf map */
 };
 
 /* Returns the id of the finding (results/FINDINGS.md) that explains @difference, or, if there is

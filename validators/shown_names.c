@@ -89,3 +89,28 @@ const char *jp_shown_name_cause(const struct jp_naming *naming, const struct jp_
 		return NULL;
 	return frame->name ? find_cause(naming, code, frame->name, event->time) : "no-name";
 }
+
+struct overlap_search {
+	const struct jp_perf_map *map;
+	const char *name;
+	bool found;
+};
+
+static void search_line(void *context, uint64_t start, uint64_t size, const char *name)
+{
+	struct overlap_search *search = context;
+
+	search->found |= strcmp(name, search->name) == 0 &&
+			 (jp_perf_map_is_ambiguous(search->map, start) ||
+			  jp_perf_map_count_lines(search->map, start, start + size) > 1);
+}
+
+bool jp_shown_name_overlaps(const struct jp_naming *naming, uint32_t pid, const char *name)
+{
+	struct overlap_search search = {.map = jp_names_map(naming->names, pid, NULL),
+					.name = name};
+
+	if (search.map)
+		jp_perf_map_visit_lines(search.map, search_line, &search);
+	return search.found;
+}

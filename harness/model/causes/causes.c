@@ -199,6 +199,8 @@ static const struct jp_cause_word words[] = {
 	{"perf.compressed-block", NULL,
 	 "perf refuses a compressed record that holds a part of a block only", NULL},
 	{"perf.script-thread-gone", NULL, "perf script has forgotten the process's mappings", NULL},
+	{"perf.report-overlap", NULL, "perf report counts samples for an overlapping function",
+	 NULL},
 	{"perf.inject-vdso", NULL, "perf inject made perf forget the vDSO", NULL},
 	{"kernel.build-id", NULL, "a build id of more than 20 bytes overflows perf's stack", NULL},
 	{"hotspot.inject-names", NULL, "hotspot places the code of an injected file too low", NULL},

@@ -285,6 +285,10 @@ TEST(known_defects)
 	      "perf 6.1 does not");
 	late = false;
 	event.sample.chain = NULL;
+	check(!strcmp(jp_shown_find_known_defect(&(struct jp_shown_difference){
+			      .reader = "perf 7.3.4", .cause = "more-listed", .overlaps = true}),
+		      "perf.report-overlap"),
+	      "perf 7.3 report counts overlapping names otherwise than script");
 	check(!strcmp(explain("perf 6.1.192", "cut", "//anon", true), "perf.unwind-no-chain"),
 	      "perf shows no dump of an event without callchains");
 }
