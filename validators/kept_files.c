@@ -23,8 +23,10 @@ struct inode_generation {
 
 /* Whether mapping records confirm a line of the index of kept files. */
 struct line_support {
-	bool mapped;     /* a mapping has the line's path and inode */
-	bool generation; /* a record has the line's inode generation */
+	bool mapped;                   /* a mapping has the line's path and inode */
+	bool generation;               /* a record has the line's inode generation */
+	uint64_t nr_others;            /* records of the inode and path with another generation */
+	struct inode_generation other; /* the first of them */
 };
 
 struct kept {
@@ -72,27 +74,28 @@ static bool certainly_exists(const struct kept *kept, const struct inode_generat
 	return false;
 }
 
-/* Returns whether the index has only other generations of the inode in @map, and one of these was
- * read from the mapped file, which exists until the capture ends: its inode is not reused. Marks
- * the index lines that @map confirms. */
-static bool has_other_generation(struct kept *kept, const struct jp_event *map)
+/* Notes the lines of the index whose generation @map has. If it has none, and a line was read from
+ * the mapped file, notes that @map has another generation than the line. */
+static void note_generation(struct kept *kept, const struct jp_event *map)
 {
-	const struct inode_generation recorded = {map->map.gen, map->time, map->map.addr, map->pid};
 	const struct jp_elf_line *line;
-	bool other = false, same = false;
+	struct line_support *other = NULL;
+	bool same = false;
 
 	for (size_t i = 0; (line = jp_elf_store_line(kept->store, i)); i++) {
 		if (!line->known || line->ino != map->map.ino || line->maj != map->map.maj ||
 		    line->min != map->map.min)
 			continue;
-		if (line->gen == map->map.gen) {
-			kept->support[i].generation = true;
-			same = true;
-		}
-		other |= line->snapshot && strcmp(line->path, map->map.name) == 0;
+		if (line->gen == map->map.gen)
+			kept->support[i].generation = same = true;
+		if (line->snapshot && strcmp(line->path, map->map.name) == 0)
+			other = &kept->support[i];
 	}
-	return other && !same &&
-	       certainly_exists(kept, &recorded, kept->view->evidence->info.stopped);
+	if (!other || same)
+		return;
+	if (!other->nr_others++)
+		other->other =
+			(struct inode_generation){map->map.gen, map->time, map->map.addr, map->pid};
 }
 
 /* Returns whether we synthesized the record from /proc/PID/maps, which has no generation. */
@@ -118,12 +121,13 @@ static int judge_generation(struct kept *kept, const struct jp_event *map)
 		return -ENOMEM;
 	kept->records++;
 	wrong = synthesized ? map->map.gen != 0
-			    : has_other_generation(kept, map) ||
-				      (known->pid && known->gen != map->map.gen &&
-				       certainly_exists(kept, known, map->time));
-	if (!synthesized)
+			    : known->pid && known->gen != map->map.gen &&
+				      certainly_exists(kept, known, map->time);
+	if (!synthesized) {
+		note_generation(kept, map);
 		*known =
 			(struct inode_generation){map->map.gen, map->time, map->map.addr, map->pid};
+	}
 	if (!wrong)
 		return 0;
 	kept->wrong++;
@@ -173,11 +177,25 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 		       : 0;
 }
 
-/* Judges the inode generation of a kept file: a mapping record must contain the same one. */
-static int judge_kept_generation(struct kept *kept, const struct jp_elf_line *line, bool known)
+/* Judges the inode generation of a kept file: a mapping record must contain the same one. If one
+ * does, others may have had the inode before, or get it after the file is gone. */
+static int judge_kept_generation(struct kept *kept, const struct jp_elf_line *line,
+				 const struct line_support *support)
 {
-	if (!line->gen || line->snapshot || known)
+	const struct inode_generation *other = &support->other;
+	int failed = 0;
+
+	if (support->generation)
 		return 0;
+	kept->wrong += support->nr_others;
+	for (uint64_t i = 0; i < support->nr_others && !failed; i++)
+		failed = jp_findings_count_failure(
+			&kept->view->findings, "mappings.generation", "other-generation",
+			"pid %u at %" PRIu64 ": inode %" PRIu64 " is recorded with generation "
+			"%" PRIu64 ", and was kept with %" PRIu64 ": %.100s",
+			other->pid, other->time, line->ino, other->gen, line->gen, line->path);
+	if (failed || !line->gen || line->snapshot)
+		return failed;
 	kept->wrong++;
 	return jp_findings_count_failure(&kept->view->findings, "mappings.generation", "not-told",
 					 "no record has generation %" PRIu64 " of inode %" PRIu64
@@ -211,7 +229,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 	note_snapshots(kept);
 	for (size_t i = 0; !failed && (line = jp_elf_store_line(kept->store, i)); i++)
-		failed = judge_kept_generation(kept, line, kept->support[i].generation)
+		failed = judge_kept_generation(kept, line, &kept->support[i])
 				 ?: judge_kept_file(kept, line, kept->support[i].mapped);
 	/* Every run keeps at least the vDSO, with any profiler. */
 	if (!kept->files && view->evidence->watched.started)

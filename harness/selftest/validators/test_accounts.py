@@ -172,6 +172,12 @@ class Launched(Recorded):
         self.expect_fail(self.match_count(1, "mappings.generation", "not-told"))
         files.write(index, text.replace(".%d " % generation, ".%ds " % generation))
         self.expect_fail(self.match_count(1, "mappings.generation", "other-generation"))
+        # A later file may have the inode of a file that is gone.
+        later = rd.Map(record.kind, record.misc, bytes(record.body), record.attr)
+        struct.pack_into("<Q", later.body, 48, generation)
+        later.time += 50_000_000
+        self.perf.insert(later)
+        self.assertNotIn("and was kept with", self.judge()[1])
 
     def test_two_generations_of_one_file(self) -> None:
         record = next(one for one in self.perf.maps() if one.name.endswith("/jitproof"))
