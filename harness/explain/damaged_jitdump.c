@@ -104,7 +104,7 @@ static bool blame_damaged(const struct jp_name_case *name_case, const char *why,
 	return true;
 }
 
-/* Blames invalid bytes between records, or a file that was truncated before any name. */
+/* Blames invalid bytes between records, or a file that was truncated before most of the names. */
 static bool blame_gap(const struct jp_name_case *name_case, const struct dump_health *health)
 {
 	const struct jp_name_loss *loss = name_case->loss;
@@ -119,7 +119,7 @@ static bool blame_gap(const struct jp_name_case *name_case, const struct dump_he
 			  "it names %zu of %zu addresses without a name, %zu before the damage, "
 			  "where perf stops",
 			  health->covers, loss->nr_addrs, health->perf_covers);
-	if (health->covers)
+	if (health->covers && !health->gap.end)
 		jp_blame_remedy(
 			blame,
 			"jitproof inject -i %s -o injected.data goes on behind the damage; the "
@@ -127,9 +127,10 @@ static bool blame_gap(const struct jp_name_case *name_case, const struct dump_he
 			"once",
 			name_case->view->path);
 	else
-		jp_blame_remedy(blame,
-				"record again, and let the process end by exit(), so that the "
-				"runtime writes whole records; injecting this file names nothing");
+		jp_blame_remedy(
+			blame,
+			"record again, and let the process end by exit(), so that the "
+			"runtime writes whole records; injecting this file cannot name the rest");
 	return true;
 }
 
@@ -193,7 +194,7 @@ static bool judge_records(const struct jp_name_case *name_case, const struct dum
 
 	if (!health->loads && !health->gaps)
 		return blame_empty(name_case, size);
-	if (health->gaps && (!health->gap.end || !health->covers))
+	if (health->gaps && (!health->gap.end || health->covers * 2 <= name_case->loss->nr_addrs))
 		return blame_gap(name_case, health);
 	if (!health->timed)
 		return blame_damaged(name_case, "the times of all its loads are 0", "dump.clock",

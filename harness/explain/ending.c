@@ -206,7 +206,10 @@ void jp_end_of_dump(struct jp_codes *codes, const struct jp_places_process *proc
 		nr_good = skip_mapped_frames(codes, process, stack, nr_good, &code, ending);
 		nr_good++;
 	}
-	if (stack->stop != JP_UNWIND_UNMAPPED)
+	/* Memory whose record states no execution has no ELF file either. */
+	if (stack->stop != JP_UNWIND_UNMAPPED &&
+	    (stack->stop != JP_UNWIND_NO_ELF ||
+	     jp_places_at(codes->places, process, ending->addr)->place != JP_PLACE_UNMAPPED))
 		return;
 	/* A walk by call frame information is reliable, so the address where it ended is code. */
 	ending->kind = jp_is_return_probe(ending->addr) ? JP_END_NO_CFI : JP_END_UNMAPPED;

@@ -93,7 +93,7 @@ static void describe_marker(const struct jp_name_case *name_case, struct jp_blam
 
 	jp_blame_evidence(blame,
 			  "pid %" PRIu32 " mapped it executable, as profilers ask for: "
-			  "`perf script -i %s --show-mmap-events | grep %s`",
+			  "`perf script -i %s --show-mmap-events | grep '%s'`",
 			  process->marker_pid, name_case->view->path,
 			  strrchr(process->marker, '/') + 1);
 }
@@ -115,8 +115,12 @@ static bool blame_gone(const struct jp_name_case *name_case, const struct dump_f
 	jp_blame_evidence(blame, "%.400s", facts->why.text);
 	describe_loss(name_case, blame);
 	jp_blame_remedy(blame,
-			"record again, and keep the jitdump until it is injected: "
+			"record again, and keep the jitdump until it is injected%s: "
 			"perf inject --jit -i %s -o injected.data",
+			strstr(facts->path, " (deleted)")
+				? " (it was gone when it was mapped; node: leave out "
+				  "--perf-prof-delete-file)"
+				: "",
 			name_case->view->path);
 	return true;
 }
@@ -166,13 +170,7 @@ static bool blame_not_injected(const struct jp_name_case *name_case, const struc
 	struct jp_blame *blame = jp_blame_names(name_case, "jitdump-not-injected", facts->path);
 
 	note_repairs(blame, facts);
-	if (name_case->process->marker)
-		describe_marker(name_case, blame);
-	else
-		jp_blame_evidence(
-			blame,
-			"the jitdump is where perf searches, but no record maps it: `ls -l %s`",
-			facts->path);
+	describe_marker(name_case, blame);
 	if (facts->missing)
 		jp_blame_evidence(blame, "the jitdump cannot be read: %.400s", facts->why.text);
 	else if (!name_case->loss->nr_addrs)
@@ -184,8 +182,13 @@ static bool blame_not_injected(const struct jp_name_case *name_case, const struc
 				  "name",
 				  facts->loads, facts->covers, name_case->loss->nr_addrs);
 	describe_loss(name_case, blame);
-	if (name_case->process->marker &&
-	    jp_name_marker_pid(name_case->process->marker) != name_case->process->marker_pid)
+	if (name_case->view->summary->compressed)
+		jp_blame_remedy(blame,
+				"jitproof inject -i %s -o injected.data && perf report -i "
+				"injected.data (the recording is compressed, perf record -z: perf "
+				"inject 6.1 to 7.3 adds nothing to it)",
+				name_case->view->path);
+	else if (jp_name_marker_pid(name_case->process->marker) != name_case->process->marker_pid)
 		jp_blame_remedy(
 			blame,
 			"jitproof inject -i %s -o injected.data && perf report -i injected.data "

@@ -70,15 +70,16 @@ static void describe_samples(const struct jp_name_case *name_case, struct jp_bla
 			  name_case->process->named);
 }
 
-/* Returns whether the map is a link that seems to lead to a regular file. perf follows it, explain
- * does not: it may lead anywhere. */
+/* Returns whether the map is a link, symbolic or hard, that seems to lead to a regular file. perf
+ * follows it, explain does not: it may lead anywhere. */
 static bool is_link(const struct jp_name_case *name_case, const struct map_facts *facts)
 {
 	struct stat link, target;
 
-	if (!jp_file_finder_is_native(name_case->view->finder) || lstat(facts->path, &link) ||
-	    !S_ISLNK(link.st_mode))
+	if (!jp_file_finder_is_native(name_case->view->finder) || lstat(facts->path, &link))
 		return false;
+	if (!S_ISLNK(link.st_mode))
+		return S_ISREG(link.st_mode) && link.st_nlink > 1;
 	/* It may lead to a folder that only root can search, and explain has given up root. */
 	return stat(facts->path, &target) ? errno == EACCES : S_ISREG(target.st_mode);
 }
@@ -98,9 +99,8 @@ static bool note_link(const struct jp_name_case *name_case, const struct map_fac
 	jp_blame_evidence(blame, "see whether it does: `perf script -i %s --pid %" PRIu32 "`",
 			  name_case->view->path, name_case->loss->pid);
 	jp_blame_remedy(blame,
-			"for explain, replace the link by a copy: cp --remove-destination "
-			"\"$(realpath %s)\" %s",
-			facts->path, facts->path);
+			"for explain, replace the link by a copy: cp %s %s.copy && mv %s.copy %s",
+			facts->path, facts->path, facts->path, facts->path);
 	return true;
 }
 

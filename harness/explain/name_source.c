@@ -2,9 +2,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include "harness/explain/explain.h"
 #include "harness/explain/name_causes.h"
+#include "harness/explain/recorder.h"
 #include "harness/explain/remapped.h"
 
 /* Losses of names for which neither a jitdump nor a perf map of the process is visible. */
@@ -26,14 +29,19 @@ static bool has_code(const struct jp_name_case *name_case, uint32_t pid)
 }
 
 /* Returns another process of the recording that has code at the same addresses (@named if it has),
- * or 0. Memory lies at random addresses, so a common ancestor must have forked both processes. */
+ * or 0. Memory lies at random addresses, so a common ancestor must have forked both processes. That
+ * does not hold beside a program that is not PIE, and an exec ends what a process inherited. */
 static uint32_t find_sibling(const struct jp_name_case *name_case, uint32_t named)
 {
 	const struct jp_name_process *process;
 
+	if (name_case->process->execed || name_case->loss->addrs[0] < JP_LOW_END)
+		return 0;
 	if (has_code(name_case, named))
 		return named;
-
+	/* The process emitted the code after its fork, so it did not inherit it. */
+	if (name_case->process->forked && !has_code(name_case, name_case->process->parent))
+		return 0;
 	for (size_t at = 0; (process = jp_name_losses_next_process(name_case->losses, &at));)
 		if (process->pid != name_case->loss->pid && has_code(name_case, process->pid))
 			return process->pid;
@@ -43,17 +51,31 @@ static uint32_t find_sibling(const struct jp_name_case *name_case, uint32_t name
 /* Smallest pid that the kernel gives again where pids start anew (kernel/pid.c). */
 enum { RESERVED_PIDS = 300 };
 
-/* Returns whether other processes may have code at the same addresses by chance: beside a program
- * that is not PIE, as in node 18. */
-static bool is_common_memory(const struct jp_name_case *name_case, uint32_t named)
+/* Returns whether the perf map was last written before the recorded program started. */
+static bool is_older(const struct jp_name_case *name_case, const struct jp_found_file *found)
 {
-	return name_case->loss->addrs[0] < JP_LOW_END && named >= RESERVED_PIDS &&
+	const struct jp_name_process *process = name_case->process;
+	struct stat map, recording;
+
+	return process->execed && !fstat(found->fd, &map) &&
+	       jp_recording_stat(name_case->view, &recording) &&
+	       difftime(recording.st_mtime, map.st_mtime) >
+		       (process->last - process->execed) / 1e9 + 1;
+}
+
+/* Returns whether another process may have written the map @found, with @named in its name, for
+ * code that is at the same addresses by chance: beside a program that is not PIE, as in node 18. */
+static bool is_common_memory(const struct jp_name_case *name_case, uint32_t named,
+			     const struct jp_found_file *found)
+{
+	return name_case->loss->addrs[0] < JP_LOW_END &&
+	       (named >= RESERVED_PIDS || is_older(name_case, found)) &&
 	       !jp_name_process_is_in_other_namespace(name_case->losses, name_case->process);
 }
 
 /* Tries the perf map @found with pid @named in its name. Memory lies at random addresses. So the
  * process itself wrote the map under another pid, or a relative did, if its lines cover most of the
- * addresses. A relative wrote it if other lines are in the same memory. */
+ * addresses. A relative wrote it if other lines are in the same memory. Keeps the best map. */
 static int try_map(void *context, uint32_t named, const struct jp_found_file *found)
 {
 	struct search *search = context;
@@ -61,7 +83,7 @@ static int try_map(void *context, uint32_t named, const struct jp_found_file *fo
 	struct jp_perf_map *map;
 	size_t covers, lines;
 
-	if (named == loss->pid || is_common_memory(search->name_case, named))
+	if (named == loss->pid || is_common_memory(search->name_case, named, found))
 		return 0;
 	map = jp_perf_map_read(found->fd, found->path, found->size, NULL);
 	if (!map)
@@ -73,13 +95,15 @@ static int try_map(void *context, uint32_t named, const struct jp_found_file *fo
 	if (search->name_case->process->execed)
 		lines = 0;
 	jp_perf_map_free(map);
-	if (covers * 2 <= loss->nr_addrs && lines <= search->lines)
+	if (covers * 2 > loss->nr_addrs
+		    ? covers <= search->covers
+		    : search->covers * 2 > loss->nr_addrs || lines <= search->lines)
 		return 0;
 	search->named = named;
 	search->covers = covers;
 	search->lines = lines;
 	snprintf(search->path, sizeof(search->path), "/tmp/perf-%" PRIu32 ".map", named);
-	return covers * 2 > loss->nr_addrs;
+	return covers == loss->nr_addrs;
 }
 
 /* Returns whether the pid in the map's name may be the process's own one in a pid namespace, which
@@ -215,6 +239,12 @@ bool jp_blame_no_source(const struct jp_name_case *name_case)
 			: "there is no perf map (or none visible here, if the process ran in a "
 			  "container that has exited: perf record --namespaces records that)",
 		loss->pid);
+	if (jp_recorder_is_inject(name_case->view->summary))
+		jp_blame_evidence(blame,
+				  "perf inject wrote this file, since it has no FINISHED_ROUND "
+				  "record: if the process has a jitdump, perf accepted none of its "
+				  "loads (damaged-jitdump): `jitproof lint jit-%" PRIu32 ".dump`",
+				  loss->pid);
 	jp_blame_evidence(blame,
 			  "no record maps a jit-PID.dump: `perf script -i %s --show-mmap-events | "
 			  "grep 'jit-.*dump'`",

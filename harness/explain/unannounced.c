@@ -7,6 +7,7 @@
 
 #include "harness/base/array.h"
 #include "harness/explain/lost.h"
+#include "harness/explain/recorder.h"
 
 /* Samples of one image in code that no recorded mapping contains. */
 struct unannounced {
@@ -98,6 +99,15 @@ static bool was_injected(const struct jp_explain_view *view, uint32_t pid)
 	return false;
 }
 
+/* Returns whether perf inject removed the records of the image's memory: it leaves only those from
+ * before the process mapped its jitdump, such as a page that a JVM maps when it starts. */
+static bool was_removed(const struct jp_explain_view *view, const struct jp_image *image)
+{
+	if (jp_recorder_is_inject(view->summary))
+		return image->exec || !image->memory || was_injected(view, image->pid);
+	return !image->memory && was_injected(view, image->pid);
+}
+
 static const char *find_cause(const struct jp_explain_view *view,
 			      const struct missing_records *state, const struct unannounced *one)
 {
@@ -120,11 +130,10 @@ static const char *find_cause(const struct jp_explain_view *view,
 	 * recorded its name. */
 	if (!image->files && !*image->process && (image->anon || state->count > 1))
 		return "exec-while-disabled";
-	/* perf inject removes all records of a JIT's memory. */
-	if (image->injected && !image->memory)
-		return image->uninjected == image->samples ? "jitdump-wrong-clock" : "map-partial";
-	if (!image->memory && was_injected(view, image->pid))
-		return "damaged-jitdump";
+	if (was_removed(view, image))
+		return image->injected && image->uninjected == image->samples
+			       ? "jitdump-wrong-clock"
+			       : "damaged-jitdump";
 	if ((image->exec && (image->files || image->memory)) || (image->synthesized && reads_all))
 		return "attach-window";
 	return "older-code";
@@ -147,7 +156,8 @@ static bool covers_some_cpus(const struct jp_explain_view *view)
 	return state->on_cpus && view->summary->last_ids < view->summary->cpus_on;
 }
 
-static const char *describe_reason(const char *id, const struct jp_image *image)
+static const char *describe_reason(const struct jp_explain_view *view, const char *id,
+				   const struct jp_image *image)
 {
 	if (strcmp(id, "lost-records") == 0)
 		return "records were lost before these samples: perf report --stats shows how many";
@@ -157,12 +167,17 @@ static const char *describe_reason(const char *id, const struct jp_image *image)
 				 "nor the program fit"
 			       : "the recording has no file and no name of the process: its exec "
 				 "was not recorded";
-	if (strcmp(id, "map-partial") == 0)
+	if (strcmp(id, "damaged-jitdump") == 0 && image->injected)
 		return "the recording knows only files that inject made of a jitdump: perf inject "
 		       "removes the records of that memory, and the jitdump lacks this code";
 	if (strcmp(id, "damaged-jitdump") == 0)
-		return "perf inject removes the records of such memory in all programs of a "
-		       "process with a jitdump; the program after an exec truncates the jitdump";
+		return was_injected(view, image->pid)
+			       ? "perf inject removes the records of such memory in all programs "
+				 "of a process with a jitdump; the program after an exec truncates "
+				 "the jitdump"
+			       : "perf inject wrote this file, since it has no FINISHED_ROUND "
+				 "record: it removes the records of such memory, and found no "
+				 "load in the jitdump, or none that it accepts";
 	if (strcmp(id, "jitdump-wrong-clock") == 0)
 		return "all files that inject made of the jitdump have times after the last "
 		       "sample, and perf inject removes the other records of that memory";
@@ -188,7 +203,8 @@ static const char *describe_reason(const char *id, const struct jp_image *image)
 				    "profiler did not read /proc/PID/maps";
 }
 
-static const char *find_remedy(const char *id, const struct jp_image *image)
+static const char *find_remedy(const struct jp_explain_view *view, const char *id,
+			       const struct jp_image *image)
 {
 	if (strcmp(id, "lost-records") == 0)
 		return "perf record -m 16M, a lower frequency (-F), one process (-p) instead of "
@@ -196,13 +212,17 @@ static const char *find_remedy(const char *id, const struct jp_image *image)
 	if (strcmp(id, "exec-while-disabled") == 0)
 		return "enable the events before the exec, or attach afterwards: perf record -p "
 		       "PID";
-	if (strcmp(id, "map-partial") == 0)
+	if (strcmp(id, "damaged-jitdump") == 0 && image->injected)
 		return "let the runtime write all code into the jitdump; jitproof inject "
-		       "--anon=cut keeps "
-		       "what is known of the other";
+		       "--anon=cut keeps what is known of the other";
 	if (strcmp(id, "damaged-jitdump") == 0)
-		return "let the program before the exec write its jitdump into another folder; "
-		       "jitproof inject --anon=cut keeps the records of its memory";
+		return was_injected(view, image->pid)
+			       ? "let the program before the exec write its jitdump into another "
+				 "folder; jitproof inject --anon=cut keeps the records of its "
+				 "memory"
+			       : "`jitproof lint jit-PID.dump` names the defect; jitproof inject, "
+				 "from the file that was recorded, goes on behind invalid bytes "
+				 "and keeps the records";
 	if (strcmp(id, "jitdump-wrong-clock") == 0)
 		return "record again with -k mono; the runtime has to write times of "
 		       "CLOCK_MONOTONIC, at the time when it emits the code";
@@ -225,7 +245,7 @@ static void blame_unannounced(struct jp_explain_view *view, const struct unannou
 		jp_blame(view->blames, id, image->pid, image->process, NULL, one->samples);
 
 	blame->unnamed = true;
-	if (blame->cause->costs != JP_COSTS_NAMES)
+	if (blame->cause->costs != JP_COSTS_NAMES || one->worst->dump)
 		blame->stacks = blame->samples;
 	jp_blame_evidence(blame,
 			  "%" PRIu64 " of %" PRIu64
@@ -247,8 +267,8 @@ static void blame_unannounced(struct jp_explain_view *view, const struct unannou
 				       "mappings on all CPUs");
 		return;
 	}
-	jp_blame_evidence(blame, "%s", describe_reason(reason, image));
-	jp_blame_remedy(blame, "%s", find_remedy(id, image));
+	jp_blame_evidence(blame, "%s", describe_reason(view, reason, image));
+	jp_blame_remedy(blame, "%s", find_remedy(view, id, image));
 }
 
 /* Adds the pages with samples to each blame. Call it when all blames exist. */

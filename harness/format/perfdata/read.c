@@ -166,6 +166,7 @@ static int open_part(struct jp_perf_reader *reader, const char *path, const char
 		free(made);
 		return ret ?: fd < 0 ? fd : 0;
 	}
+	reader->summary->in_parts = true;
 	added = jp_array_push(&reader->parts, &reader->nr_parts, &reader->parts_capacity);
 	if (!added) {
 		jp_source_close(&made->source);

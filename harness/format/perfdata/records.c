@@ -236,6 +236,7 @@ static int read_user_record(struct jp_perf_reader *reader, const struct jp_perf_
 	reader->summary->own_records += record->type <= JP_PERF_RECORD_SCHEDSTAT_DOMAIN;
 	switch (record->type) {
 	case JP_PERF_RECORD_FINISHED_ROUND:
+		reader->summary->rounds++;
 		return finish_round(reader, bytes);
 	case JP_PERF_RECORD_COMPRESSED:
 	case JP_PERF_RECORD_COMPRESSED2:

@@ -17,6 +17,7 @@ enum jp_described {
 struct jp_perfdata_summary {
 	uint64_t bytes, records, samples, unknown_records;
 	uint64_t own_records; /* number of records of perf's own types */
+	uint64_t rounds;      /* number of FINISHED_ROUND records */
 	uint32_t attrs;
 	uint64_t unknown_ids;  /* number of records whose id belongs to no attr; they are read with
 				  the first attr */
@@ -34,6 +35,7 @@ struct jp_perfdata_summary {
 	bool full_chunk; /* the last compressed record has the largest size: perf may hold the end
 			    of the data in its encoder (zstd_compress_stream_to_records(),
 			    tools/perf/util/zstd.c) */
+	bool in_parts;   /* a directory (perf record --threads) */
 	bool swapped;    /* the file is in the other byte order */
 	char arch[32];   /* architecture of the recorded machine, as uname() reports it; "": unknown
 			  */

@@ -196,6 +196,27 @@ class PerfMaps(Explained):
                 self.add_samples(0x5280004)
                 self.assertEqual([one["id"] for one in self.find_causes()], [cause])
 
+    def test_map_that_is_older_than_such_a_program(self) -> None:
+        for age, cause in ((0, "pid-namespace-map"), (60, "no-name-source")):
+            with self.subTest(age):
+                self.setUp()
+                self.write_map((0x5280000, 0x1000, "all"), pid=OTHER)
+                os.utime(os.path.join(self.root, "tmp/perf-1.map"), (time.time() - age,) * 2)
+                os.chmod(self.home, 0o755)
+                self.add_records(self.perf.comm(PID, PID, "java", 3, executed=True))
+                self.add_map("//anon", 0x5280000)
+                self.add_samples(0x5280004)
+                self.assertEqual([one["id"] for one in self.find_causes()], [cause])
+
+    def test_code_that_forked_processes_emit(self) -> None:
+        """Both emit it at the same address after the fork, so each has a map of its own."""
+        self.write_map((CODE, 0x1000, "all"), pid=5)
+        self.add_records(self.perf.fork(PID, 77, 6), self.perf.fork(78, 77, 6),
+                         self.perf.map(78, CODE, 0x1000, "//anon", 9))
+        self.add_sample(CODE + 4, pid=78, time=99)
+        self.add_memory()
+        self.assertEqual([one["id"] for one in self.find_causes()], ["pid-namespace-map"])
+
     def expect_inherited(self, sibling: int = 0) -> None:
         found = self.expect_cause("map-partial", file="/tmp/perf-1.map")
         self.assertIn("names 1 of 1 sampled", found["evidence"][1])
@@ -289,7 +310,19 @@ class RemovedRecords(Explained):
     def test_code_that_the_jitdump_lacks(self) -> None:
         self.add_injected(100 + 1000 * SAMPLES)
         self.add_sample(CODE + 4, pid=PID, time=200 + 1000 * SAMPLES)
-        self.assertIn("lacks this code", self.expect_cause("map-partial")["evidence"][2])
+        self.assertIn("lacks this code", self.expect_cause("damaged-jitdump")["evidence"][2])
+
+    def test_no_load_that_perf_accepts(self) -> None:
+        """perf inject leaves out the records that end rounds, and keeps a page from before."""
+        self.perf.features[5] = rd.pack_string("6.12")
+        self.add_records(self.perf.comm(PID, PID, "java", 5, executed=True))
+        self.add_map("/usr/bin/java", FILE, time=8)
+        self.add_samples(CODE + 4)
+        self.assertIn("no FINISHED_ROUND",
+                      self.expect_cause("damaged-jitdump")["evidence"][2])
+        self.add_map("//anon", CODE - 0x10000, time=9)
+        self.add_map("/home/jitted-4711-0.so", CODE + 0x1000, 0x200, 10)
+        self.assertIn("lacks this code", self.expect_cause("damaged-jitdump")["evidence"][2])
 
     def test_jitdump_of_the_program_before_an_exec(self) -> None:
         """The program after it truncates the jitdump. perf inject removes the records of both."""
