@@ -7,7 +7,8 @@ import struct
 from typing import Callable
 
 from ci.base import files, process
-from ci.labelled.bench import Bench
+from ci.labelled.bench import Bench, CHAINS
+from ci.labelled.of_options import LIBC
 from ci.labelled.of_workloads import FP, JITDUMP
 from ci.labelled.recipe import add, add_workload, LIBC
 
@@ -90,3 +91,23 @@ add_damaged("dump-magic-6.12", "stacks:- names:damaged-jitdump", set_bytes(0, b"
 add_damaged("dump-first-size-6.12", "stacks:- names:damaged-jitdump",
             set_bytes(44, b"\xff\xff\xff\x7f"))
 add_damaged("dump-header-only-6.12", "stacks:- names:empty-jitdump", truncate(40))
+
+
+def inject_after(version: str, change: Callable[[Bench, str], object]
+                 ) -> Callable[[Bench, str], None]:
+    """Returns a function that changes the jitdump and injects it all the same."""
+    def make(bench: Bench, dump: str) -> None:
+        change(bench, dump)
+        bench.inject(version)
+    return make
+
+
+# perf inject accepts no load, and removes the records of the memory.
+add_damaged("size-injected-6.12", "stacks:- names:damaged-jitdump",
+            inject_after("6.12", set_bytes(44, b"\xff\xff\xff\x7f")))
+add_damaged("empty-injected-7.3", "stacks:- names:damaged-jitdump|empty-jitdump",
+            inject_after("7.3", truncate(40)))
+# perf inject adds nothing to a compressed recording.
+add_workload("compressed-injected-6.12", "stacks:- names:jitdump-not-injected", "anon_exec", FP,
+             JITDUMP, record=(*CHAINS, "-z"), inject="6.12",
+             after=lambda bench: bench.extra.extend((bench.jitproof, LIBC)))

@@ -225,6 +225,10 @@ add_java("25-deep-6.1", "stacks:depth-limit names:no-name-source", KEEP, source=
 add_java("25-shallow-6.12", "stacks:depth-limit names:-", KEEP, *AT_EXIT,
          record=(*CHAINS, "-e", "cpu-clock/max-stack=5/"))
 add_java("17-dwarf-plain-6.1", EMITTED_DUMPS, record=DUMPS)
+# Each worker has a map. node 18 is not PIE, so all have code at the same addresses.
+add("node-18-workers-container-6.12", "stacks:- names:pid-namespace-map", lambda bench: [
+    *CONTAINER, *run_node(*NATIVE, source=sources.CLUSTER, release="18")(bench)],
+    after=keep_map_of_namespace)
 add("java-17-container-7.3", "stacks:- names:pid-namespace-map", lambda bench: [
     *CONTAINER, *run_java(KEEP, *AT_EXIT, ms=1500)(bench)], after=keep_map_of_namespace)
 
