@@ -54,11 +54,11 @@ static bool lacks_act(const struct act_records *state, const struct exec_record 
 {
 	const uint64_t slack = state->view->evidence->info.slack;
 	const struct jp_executable *one;
-	size_t at = SIZE_MAX;
+	size_t cursor = SIZE_MAX;
 	bool known = false;
 
 	while ((one = jp_executables_next(&state->truth, record->pid, record->start, record->end,
-					  &at))) {
+					  &cursor))) {
 		if (one->open_before > record->time + slack ||
 		    (one->close_after != UINT64_MAX && one->close_after + slack < record->time))
 			continue;
@@ -105,13 +105,13 @@ static struct record_acts find_acts(const struct act_records *state,
 	return acts;
 }
 
-/* Returns whether @act alone caused the record at index @at and an earlier record of the same
+/* Returns whether @act alone caused the record at index @index and an earlier record of the same
  * memory. */
-static bool is_repeated(const struct act_records *state, size_t at, const struct jp_event *act)
+static bool is_repeated(const struct act_records *state, size_t index, const struct jp_event *act)
 {
-	const struct exec_record *record = &state->records[at];
+	const struct exec_record *record = &state->records[index];
 
-	for (size_t i = at; i-- > 0;) {
+	for (size_t i = index; i-- > 0;) {
 		const struct exec_record *before = &state->records[i];
 		struct record_acts acts;
 
@@ -126,10 +126,10 @@ static bool is_repeated(const struct act_records *state, size_t at, const struct
 	return false;
 }
 
-/* Returns the cause id if the record at index @at contradicts the truth, else NULL. */
-static const char *find_contradiction(const struct act_records *state, size_t at)
+/* Returns the cause id if the record at index @index contradicts the truth, else NULL. */
+static const char *find_contradiction(const struct act_records *state, size_t index)
 {
-	const struct exec_record *record = &state->records[at];
+	const struct exec_record *record = &state->records[index];
 	struct record_acts acts;
 
 	if (lacks_act(state, record))
@@ -139,7 +139,7 @@ static const char *find_contradiction(const struct act_records *state, size_t at
 		return NULL; /* a program or a library: the truth does not record who mapped it */
 	if (!acts.own)
 		return "other-thread";
-	return !acts.several && is_repeated(state, at, acts.act) ? "twice" : NULL;
+	return !acts.several && is_repeated(state, index, acts.act) ? "twice" : NULL;
 }
 
 JP_ORDER(compare_by_time, struct exec_record,
@@ -174,7 +174,7 @@ static uint64_t find_covered_end(const struct act_records *state, const struct j
 static bool is_covered(const struct act_records *state, const struct jp_event *act, bool *made)
 {
 	const struct jp_executable *one;
-	size_t at = SIZE_MAX;
+	size_t cursor = SIZE_MAX;
 
 	*made = false;
 	/* The kernel maps the vDSO at the exec. A workload that uses the vDSO records it later. */
@@ -183,7 +183,7 @@ static bool is_covered(const struct act_records *state, const struct jp_event *a
 	    (act->type == JP_EVENT_MAP && strcmp(act->map.name, "[vdso]") == 0))
 		return true;
 	while ((one = jp_executables_next(&state->truth, act->pid, act->map.addr,
-					  act->map.addr + act->map.len, &at))) {
+					  act->map.addr + act->map.len, &cursor))) {
 		if (one->open_before != act->before)
 			continue;
 		*made = true;
@@ -203,7 +203,7 @@ static bool is_watched(const struct act_records *state, const struct jp_event *a
 
 	if (!jp_evidence_gates_records(evidence))
 		return act->before > from + slack && act->after + slack < to;
-	for (size_t at = 0; jp_evidence_next_window(evidence, act->pid, &at, &from, &to);)
+	for (size_t cursor = 0; jp_evidence_next_window(evidence, act->pid, &cursor, &from, &to);)
 		if (act->before > from + slack && act->after + slack < to)
 			return true;
 	return false;

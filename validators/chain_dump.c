@@ -44,9 +44,9 @@ static bool is_full(const struct chain_dump *state, const struct jp_event *event
 }
 
 /* Returns whether the chain differs from the dump or ends too early. Stores the index of the first
- * difference in *@at and the dump's address in *@known. */
+ * difference in *@index and the dump's address in *@known. */
 static bool find_difference(const struct chain_dump *state, const struct jp_event *event,
-			    uint64_t sp, uint64_t *at, uint64_t *known)
+			    uint64_t sp, uint64_t *index, uint64_t *known)
 {
 	const uint64_t *user;
 	const uint64_t count = jp_event_user_chain(event, &user);
@@ -60,12 +60,12 @@ static bool find_difference(const struct chain_dump *state, const struct jp_even
 	/* The kernel could not read user memory (nmi_uaccess_okay()). */
 	if (count <= 1 && !event->sample.user)
 		return false;
-	for (*at = 1; jp_stack_dump_load(&dump, fp, &next) &&
-		      jp_stack_dump_load(&dump, fp + jp_machine_word(frames), known);
-	     ++*at, fp = next)
-		if (*at >= count)
+	for (*index = 1; jp_stack_dump_load(&dump, fp, &next) &&
+			 jp_stack_dump_load(&dump, fp + jp_machine_word(frames), known);
+	     ++*index, fp = next)
+		if (*index >= count)
 			return !is_full(state, event);
-		else if (user[*at] != *known)
+		else if (user[*index] != *known)
 			return true;
 	return false;
 }
@@ -150,7 +150,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 	uint64_t pid;
 	int failed = 0;
 
-	for (size_t at = 0; !failed && (newborn = jp_map_next(&state->newborn, &at, &pid));)
+	for (size_t cursor = 0; !failed && (newborn = jp_map_next(&state->newborn, &cursor, &pid));)
 		failed = report_last_sample(state, (uint32_t)pid, newborn);
 	jp_findings_add_rate(&view->findings, "chain.dump", state->bad, state->samples);
 	jp_findings_add_count(&view->findings, "chain.leaving", state->leaving);

@@ -161,7 +161,7 @@ static void delay_until_executable(const struct jp_incarnations *incarnations,
 	uint64_t first = UINT64_MAX;
 	const struct jp_span *span;
 
-	for (size_t at = 0; (span = jp_spans_next(spans, code->pid, &box, &at));)
+	for (size_t cursor = 0; (span = jp_spans_next(spans, code->pid, &box, &cursor));)
 		if (span->close_before > incarnation->begin)
 			box.until = first = jp_min(first, span->open_after);
 	if (first == UINT64_MAX)

@@ -38,13 +38,13 @@ static bool may_have_had_name(const struct comm *comm, uint32_t tid, uint64_t ti
 			      const char *text, const struct jp_task_name **name)
 {
 	const uint64_t slack = comm->view->evidence->info.slack;
-	const struct jp_task_name *at = jp_tasks_name(&comm->tasks, tid, time + slack);
+	const struct jp_task_name *task_name = jp_tasks_name(&comm->tasks, tid, time + slack);
 
-	*name = at;
-	for (; at && at->tid == tid; at--) {
-		if (at->text && strcmp(at->text, text) == 0)
+	*name = task_name;
+	for (; task_name && task_name->tid == tid; task_name--) {
+		if (task_name->text && strcmp(task_name->text, text) == 0)
 			return true;
-		if (time > at->after + slack || at == comm->tasks.names)
+		if (time > task_name->after + slack || task_name == comm->tasks.names)
 			return false;
 	}
 	return false;
@@ -64,12 +64,14 @@ static bool has_right_exec_flag(const struct comm *comm, const struct jp_task_na
 		return true;
 	if (synthesized)
 		return !event->comm.exec;
-	for (const struct jp_task_name *at = name; at->tid == event->tid; at--) {
-		bool now = at->before <= event->time + slack && event->time <= at->after + slack;
+	for (const struct jp_task_name *task_name = name; task_name->tid == event->tid;
+	     task_name--) {
+		bool now = task_name->before <= event->time + slack &&
+			   event->time <= task_name->after + slack;
 
-		exec |= now && (at->exec || at->launch);
-		other |= now && !at->exec;
-		if (at == comm->tasks.names)
+		exec |= now && (task_name->exec || task_name->launch);
+		other |= now && !task_name->exec;
+		if (task_name == comm->tasks.names)
 			break;
 	}
 	return event->comm.exec ? exec : !exec || other;
@@ -98,10 +100,11 @@ static int judge_record(struct comm *comm, const struct jp_event *event)
 		synthesized ? info->sampling : jp_gate_reported_time(comm->view->evidence, event),
 		event->comm.name, &name);
 
-	for (const struct jp_task_name *at = name;
-	     at && synthesized && !right && at > comm->tasks.names && at[-1].tid == event->tid;
-	     at--)
-		right = at[-1].text && strcmp(at[-1].text, event->comm.name) == 0;
+	for (const struct jp_task_name *task_name = name;
+	     task_name && synthesized && !right && task_name > comm->tasks.names &&
+	     task_name[-1].tid == event->tid;
+	     task_name--)
+		right = task_name[-1].text && strcmp(task_name[-1].text, event->comm.name) == 0;
 	right |= synthesized && is_launcher(name, event->comm.name);
 	comm->records++;
 	cause = !name || name->pid != event->pid

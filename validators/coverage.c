@@ -42,7 +42,7 @@ int jp_coverage_find(struct jp_coverage *coverage, const struct jp_spans *spans,
 	const struct jp_span *span;
 
 	coverage->nr_found = 0;
-	for (size_t at = 0; (span = jp_spans_next(spans, pid, box, &at));) {
+	for (size_t cursor = 0; (span = jp_spans_next(spans, pid, box, &cursor));) {
 		if (jp_array_append(&coverage->found, &coverage->nr_found,
 				    &coverage->found_capacity, span))
 			return -ENOMEM;
@@ -57,7 +57,8 @@ const struct jp_span *jp_coverage_find_ended(const struct jp_coverage *coverage,
 	struct jp_box box = {addr, addr + 1, 0, time};
 	const struct jp_span *span, *last = NULL;
 
-	for (size_t at = 0; (span = jp_spans_next(coverage->view->truth, pid, &box, &at));) {
+	for (size_t cursor = 0;
+	     (span = jp_spans_next(coverage->view->truth, pid, &box, &cursor));) {
 		if (span->close_after > time ||
 		    (last && (jp_compare(span->close_after, last->close_after)
 				      ?: jp_compare(last, span)) < 0))

@@ -101,9 +101,9 @@ uint64_t jp_gaps_first(const struct jp_gaps *gaps, uint32_t pid, uint64_t start,
 		       uint64_t time)
 {
 	struct jp_box box = {start, end, time, time};
-	size_t at = 0, gap;
+	size_t cursor = 0, gap;
 
-	while (box.start < box.end && jp_boxes_find_next(&gaps->boxes, pid, &box, &at, &gap))
+	while (box.start < box.end && jp_boxes_find_next(&gaps->boxes, pid, &box, &cursor, &gap))
 		box.end = jp_max(gaps->starts[gap], start);
 	return box.end;
 }

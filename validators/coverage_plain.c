@@ -27,12 +27,12 @@ static uint32_t find_next_touch(const struct later_acts *next, uint64_t start, u
 {
 	uint32_t first = next->renewed;
 
-	for (uint64_t at = start; next->ranges && at < end;) {
-		const struct jp_range range = jp_ranges_at(next->ranges, at);
+	for (uint64_t addr = start; next->ranges && addr < end;) {
+		const struct jp_range range = jp_ranges_at(next->ranges, addr);
 
 		if (range.value && (!first || range.value < first))
 			first = range.value;
-		at = range.end;
+		addr = range.end;
 	}
 	return first;
 }
@@ -111,7 +111,7 @@ int jp_plains_collect(const struct jp_truth *truth, struct jp_plains *plains)
 		next = jp_map_at(&processes, truth->acts[i].pid, sizeof(*next));
 		failed = next ? visit_act(plains, truth, i, next) : -ENOMEM;
 	}
-	for (size_t at = 0; (next = jp_map_next(&processes, &at, NULL));)
+	for (size_t cursor = 0; (next = jp_map_next(&processes, &cursor, NULL));)
 		jp_ranges_free(next->ranges);
 	jp_map_free(&processes);
 	return failed ?: index_plains(plains);

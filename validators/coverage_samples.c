@@ -15,7 +15,8 @@ static const struct jp_span *find_span(const struct jp_coverage *coverage, uint3
 	const struct jp_box box = {ip, ip + 1, time, time};
 	const struct jp_span *span, *last = NULL, *identical = NULL;
 
-	for (size_t at = 0; (span = jp_spans_next(coverage->view->truth, pid, &box, &at));) {
+	for (size_t cursor = 0;
+	     (span = jp_spans_next(coverage->view->truth, pid, &box, &cursor));) {
 		if (!last || span > last)
 			last = span;
 		if ((!identical || span < identical) && known &&

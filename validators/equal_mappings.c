@@ -184,9 +184,9 @@ static const struct jp_executable *find_last_ended(const struct equal *equal, ui
 	const uint64_t slack = equal->evidence->info.slack;
 	const uint64_t start = find_start(equal->evidence->truth, pid, time);
 	const struct jp_executable *one, *last = NULL;
-	size_t at = SIZE_MAX;
+	size_t cursor = SIZE_MAX;
 
-	while ((one = jp_executables_next(&equal->truth, pid, addr, addr + 1, &at)))
+	while ((one = jp_executables_next(&equal->truth, pid, addr, addr + 1, &cursor)))
 		if (one->close_before > start && one->close_after <= time + slack &&
 		    (!last || one->close_after > last->close_after))
 			last = one;
@@ -202,9 +202,9 @@ static const struct jp_executable *find_loaded_segment(const struct equal *equal
 	/* The kernel may place [vdso] in a gap of the file, so that its mapping has two parts. */
 	const uint64_t start = known->start - known->pgoff;
 	const struct jp_executable *one, *last = NULL;
-	size_t at = SIZE_MAX;
+	size_t cursor = SIZE_MAX;
 
-	while ((one = jp_executables_next(&equal->truth, pid, start, start + 1, &at)))
+	while ((one = jp_executables_next(&equal->truth, pid, start, start + 1, &cursor)))
 		if (one->open_before <= time + equal->evidence->info.slack &&
 		    jp_executable_is_loaded(&equal->truth, one, start, end) &&
 		    equal->truth.memories[one->memory].line->ino == known->ino &&
@@ -351,13 +351,13 @@ static int collect_pieces(struct equal *equal, const struct jp_mapping_point *po
 {
 	const struct jp_executable *one;
 	const struct jp_mapping *known;
-	size_t at = SIZE_MAX;
+	size_t cursor = SIZE_MAX;
 	int failed = 0;
 
 	equal->nr_now = equal->nr_borders = 0;
 	equal->nothing = true;
 	while (!failed &&
-	       (one = jp_executables_next(&equal->truth, point->pid, 0, UINT64_MAX, &at))) {
+	       (one = jp_executables_next(&equal->truth, point->pid, 0, UINT64_MAX, &cursor))) {
 		if (!jp_executable_may_exist(one, point->time, point->time,
 					     equal->evidence->info.slack))
 			continue;

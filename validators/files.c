@@ -48,10 +48,10 @@ static int list_files(const struct jp_truth *truth, uint32_t pid,
 		      int (*order)(const void *, const void *), struct process_files *all)
 {
 	const struct jp_box box = {0, UINT64_MAX, 0, UINT64_MAX};
-	struct jp_truth_files_at at = {0};
+	struct jp_truth_files_at cursor = {0};
 	struct jp_truth_file file;
 
-	while (jp_truth_next_file(truth, pid, &box, &at, &file)) {
+	while (jp_truth_next_file(truth, pid, &box, &cursor, &file)) {
 		if (jp_array_append(&all->list, &all->count, &all->capacity, file))
 			return -ENOMEM;
 	}
@@ -142,7 +142,8 @@ static uint64_t measure_known_time(const struct jp_files *files, const struct jp
 	const struct jp_span *span;
 	uint64_t known = 0;
 
-	for (size_t at = 0; (span = jp_spans_next(files->view->known, file->pid, &box, &at));) {
+	for (size_t cursor = 0;
+	     (span = jp_spans_next(files->view->known, file->pid, &box, &cursor));) {
 		const char *other;
 
 		if (span->open_before >= to || span->close_before <= from)
@@ -212,9 +213,9 @@ static int judge_file(struct jp_files *files, const struct jp_truth_file *file)
 	uint64_t from, to;
 	int failed = 0;
 
-	for (size_t at = 0;
+	for (size_t cursor = 0;
 	     !failed && jp_evidence_next_known_window(evidence, file->pid, file->from, file->from,
-						      &at, &from, &to);) {
+						      &cursor, &from, &to);) {
 		to = jp_min(to, end);
 		if (from < to)
 			failed = judge_window(files, file, from, to);
@@ -229,9 +230,9 @@ static bool find_file(const struct jp_files *files, uint32_t pid, uint64_t ip, u
 {
 	const struct jp_box box = {ip, ip + 1, time, time};
 	const uint64_t slack = files->evidence->info.slack;
-	struct jp_truth_files_at at = {0};
+	struct jp_truth_files_at cursor = {0};
 
-	while (jp_truth_next_file(files->evidence->truth, pid, &box, &at, file))
+	while (jp_truth_next_file(files->evidence->truth, pid, &box, &cursor, file))
 		if (time >= file->from + slack && time + slack <= file->until)
 			return true;
 	return false;
@@ -345,7 +346,7 @@ void jp_files_free(struct jp_files *files)
 
 	if (!files)
 		return;
-	for (size_t at = 0; (all = jp_map_next(&files->by_path, &at, NULL));)
+	for (size_t cursor = 0; (all = jp_map_next(&files->by_path, &cursor, NULL));)
 		free(all->list);
 	jp_map_free(&files->by_path);
 	jp_findings_free(&files->by_samples);

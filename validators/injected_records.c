@@ -104,12 +104,12 @@ static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct injected_records *state = view->state;
 	const struct equal_records *group;
-	size_t at = 0;
+	size_t cursor = 0;
 	int failed = 0;
 
 	if (!view->in_injected)
 		return 0;
-	while (!failed && (group = jp_map_next(&state->groups, &at, NULL))) {
+	while (!failed && (group = jp_map_next(&state->groups, &cursor, NULL))) {
 		if (group->count > 0)
 			failed = report(state, group, "absent", "injected.data has none left");
 		else if (group->count < 0)

@@ -99,10 +99,10 @@ static bool are_lines_right(const struct jp_jitdump_record *lines,
 {
 	struct jp_jitdump_line line, before = {.line = 0};
 	char file[512];
-	size_t at = 0;
+	size_t cursor = 0;
 
 	snprintf(file, sizeof(file), "/jitproof/%.400s.jit", load->load.name);
-	for (; jp_jitdump_next_line(lines, &at, &line); before = line)
+	for (; jp_jitdump_next_line(lines, &cursor, &line); before = line)
 		if (line.line <= before.line || line.addr < before.addr ||
 		    line.addr - load->load.addr >= load->load.size || strcmp(line.file, file) != 0)
 			return false;

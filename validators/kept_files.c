@@ -64,10 +64,10 @@ static bool certainly_exists(const struct kept *kept, const struct inode_generat
 {
 	const uint64_t slack = kept->view->evidence->info.slack;
 	const struct jp_executable *one;
-	size_t at = SIZE_MAX;
+	size_t cursor = SIZE_MAX;
 
 	while ((one = jp_executables_next(&kept->truth, known->pid, known->addr, known->addr + 1,
-					  &at)))
+					  &cursor)))
 		if (one->open_before <= known->time + slack &&
 		    (one->close_before == UINT64_MAX || time + slack < one->close_before))
 			return is_alive(kept, known->pid, known->time - slack, time + slack);

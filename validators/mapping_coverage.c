@@ -134,8 +134,8 @@ static int judge_window(struct jp_coverage *coverage, const struct jp_span *trut
 		return -ENOMEM;
 	borders[nr_borders++] = truth->mapping.start;
 	borders[nr_borders++] = truth->mapping.end;
-	for (size_t at = 0; at < coverage->nr_found; at++) {
-		const struct jp_span *span = coverage->found[at];
+	for (size_t k = 0; k < coverage->nr_found; k++) {
+		const struct jp_span *span = coverage->found[k];
 		const uint64_t ends[] = {span->mapping.start, span->mapping.end};
 
 		for (int i = 0; i < 2 && span->open_before < to && span->close_before > from; i++)
@@ -156,9 +156,9 @@ static int judge_span(struct jp_coverage *coverage, const struct jp_span *truth)
 	uint64_t from, to;
 	int failed = 0;
 
-	for (size_t at = 0;
+	for (size_t cursor = 0;
 	     !failed && jp_evidence_next_known_window(evidence, truth->pid, truth->open_before,
-						      truth->open_after, &at, &from, &to);) {
+						      truth->open_after, &cursor, &from, &to);) {
 		to = jp_min(to, end == UINT64_MAX ? end : end - jp_min(end, slack));
 		if (from < to)
 			failed = judge_window(coverage, truth, from, to);
@@ -170,9 +170,9 @@ static bool is_executable_at(const struct jp_coverage *coverage, uint32_t pid, u
 			     uint64_t time)
 {
 	const struct jp_box box = {addr, addr + 1, time, time + coverage->evidence->info.slack};
-	size_t at = 0;
+	size_t cursor = 0;
 
-	return jp_spans_next(coverage->view->truth, pid, &box, &at);
+	return jp_spans_next(coverage->view->truth, pid, &box, &cursor);
 }
 
 /* A piece of a span of the capture that lasts longer than the truth's span. */
@@ -266,8 +266,8 @@ static int judge_stale_mapping(struct jp_coverage *coverage, const struct jp_spa
 		box.from = from - jp_min(from, evidence->info.slack);
 	/* An earlier process of the pid did not end memory that a later one inherits. */
 	box.from = jp_max(box.from, find_inheriting_process(evidence, known));
-	for (size_t at = 0;
-	     (truth = jp_spans_next(coverage->view->truth, known->pid, &box, &at));) {
+	for (size_t cursor = 0;
+	     (truth = jp_spans_next(coverage->view->truth, known->pid, &box, &cursor));) {
 		if ((first && truth > first) || !is_stale(coverage, known, truth, from, to, &piece))
 			continue;
 		first = truth;
@@ -296,7 +296,7 @@ static bool may_describe_earlier_memory(const struct jp_coverage *coverage,
 				   since - jp_min(since, slack), act->after};
 	const struct jp_span *truth;
 
-	for (size_t at = 0; (truth = jp_spans_next(coverage->view->truth, pid, &box, &at));)
+	for (size_t cursor = 0; (truth = jp_spans_next(coverage->view->truth, pid, &box, &cursor));)
 		if (truth->close_before <= act->after && since <= truth->close_after + slack)
 			return true;
 	return false;
@@ -317,7 +317,8 @@ static int judge_invented_mapping(struct jp_coverage *coverage, const struct jp_
 	const struct jp_event *act;
 	struct jp_span span;
 
-	for (size_t at = 0; jp_boxes_find_next(&plains->boxes, known->pid, &box, &at, &i);) {
+	for (size_t cursor = 0;
+	     jp_boxes_find_next(&plains->boxes, known->pid, &box, &cursor, &i);) {
 		uint64_t to = plains->list[i].untouched;
 
 		act = plains->list[i].act;
@@ -348,8 +349,8 @@ static int judge_recorded_mapping(struct jp_coverage *coverage, const struct jp_
 	uint64_t from, to;
 	int failed = 0;
 
-	for (size_t at = 0;
-	     !failed && jp_evidence_next_window(coverage->evidence, known->pid, &at, &from, &to);)
+	for (size_t cursor = 0; !failed && jp_evidence_next_window(coverage->evidence, known->pid,
+								   &cursor, &from, &to);)
 		failed = judge_stale_mapping(coverage, known, from, to)
 				 ?: judge_invented_mapping(coverage, known, from, to);
 	return failed;

@@ -22,11 +22,11 @@ static int add_point(struct jp_mapping_points *points, uint32_t pid, uint64_t ti
 /* Stores in *@from and *@to the next time range in which the capture has records of @image. Returns
  * false at the end. */
 static bool find_next_window(const struct jp_mapping_points *points,
-			     const struct jp_truth_incarnation *image, size_t *at, uint64_t *from,
-			     uint64_t *to)
+			     const struct jp_truth_incarnation *image, size_t *cursor,
+			     uint64_t *from, uint64_t *to)
 {
 	return jp_evidence_next_known_window(points->evidence, image->pid, image->before,
-					     image->after, at, from, to);
+					     image->after, cursor, from, to);
 }
 
 static int find_points(struct jp_mapping_points *points, const struct jp_truth_incarnation *image)
@@ -35,7 +35,7 @@ static int find_points(struct jp_mapping_points *points, const struct jp_truth_i
 	uint64_t from, to;
 	int failed = 0;
 
-	for (size_t at = 0; !failed && find_next_window(points, image, &at, &from, &to);) {
+	for (size_t cursor = 0; !failed && find_next_window(points, image, &cursor, &from, &to);) {
 		const uint64_t end = jp_min(to, image->until);
 
 		if (from >= end)
@@ -88,7 +88,8 @@ static int require_marks(const struct jp_mapping_points *points, struct jp_error
 				  (image[n].pid == one->pid && image[n].before <= one->enter));
 		if (!n || image[n - 1].pid != one->pid || ran[n - 1])
 			continue;
-		for (size_t at = 0; find_next_window(points, &image[n - 1], &at, &from, &to);)
+		for (size_t cursor = 0;
+		     find_next_window(points, &image[n - 1], &cursor, &from, &to);)
 			ran[n - 1] |= one->enter < to && one->leave > from;
 	}
 	for (size_t i = 0; i < truth->nr_incarnations; i++) {
@@ -115,10 +116,10 @@ static bool needs_act(const struct jp_procmap *line)
 static bool is_of_file(const struct jp_truth *truth, const struct jp_executable *one)
 {
 	const struct jp_box box = {one->start, one->end, one->open_before, one->close_before};
-	struct jp_truth_files_at at = {0};
+	struct jp_truth_files_at cursor = {0};
 	struct jp_truth_file file;
 
-	return jp_truth_next_file(truth, one->pid, &box, &at, &file);
+	return jp_truth_next_file(truth, one->pid, &box, &cursor, &file);
 }
 
 /* Returns whether the mapping @one ever contained emitted code. */

@@ -67,7 +67,7 @@ static uint64_t find_right_end(const struct mapping_records *state, const struct
 {
 	const uint64_t end = record->map.addr + record->map.len;
 	const struct jp_executable *one;
-	size_t at = SIZE_MAX;
+	size_t cursor = SIZE_MAX;
 	uint64_t from, to;
 	bool live;
 
@@ -75,7 +75,7 @@ static uint64_t find_right_end(const struct mapping_records *state, const struct
 		*cause = "time";
 		return addr;
 	}
-	while ((one = jp_executables_next(&state->truth, record->pid, addr, addr + 1, &at))) {
+	while ((one = jp_executables_next(&state->truth, record->pid, addr, addr + 1, &cursor))) {
 		const char *differs;
 
 		if (!jp_executable_may_exist(one, from, to, state->evidence->info.slack))
@@ -113,9 +113,10 @@ static bool is_border(const struct mapping_records *state, const struct jp_event
 {
 	const struct jp_procmap *before = NULL, *behind = NULL, *line;
 	const struct jp_executable *one;
-	size_t at = SIZE_MAX;
+	size_t cursor = SIZE_MAX;
 
-	while ((one = jp_executables_next(&state->truth, record->pid, addr - 1, addr + 1, &at))) {
+	while ((one = jp_executables_next(&state->truth, record->pid, addr - 1, addr + 1,
+					  &cursor))) {
 		line = find_line(state, one, record->time);
 		if (line && one->end == addr && line->end == addr)
 			before = line;
@@ -133,12 +134,12 @@ static bool is_within(const struct mapping_records *state, const struct jp_event
 {
 	const uint64_t slack = state->evidence->info.slack;
 	const struct jp_executable *one;
-	size_t at = SIZE_MAX;
+	size_t cursor = SIZE_MAX;
 	uint64_t from, to;
 	bool live;
 
 	find_time(state, record, &from, &to, &live);
-	while ((one = jp_executables_next(&state->truth, record->pid, addr, addr + 1, &at)))
+	while ((one = jp_executables_next(&state->truth, record->pid, addr, addr + 1, &cursor)))
 		if (one->start < addr && one->open_after + slack <= from &&
 		    (one->close_before == UINT64_MAX || to + slack <= one->close_before))
 			return true;
@@ -150,9 +151,9 @@ static bool is_possibly_within(const struct mapping_records *state, const struct
 			       uint64_t addr)
 {
 	const struct jp_executable *one;
-	size_t at = SIZE_MAX;
+	size_t cursor = SIZE_MAX;
 
-	while ((one = jp_executables_next(&state->truth, record->pid, addr, addr + 1, &at)))
+	while ((one = jp_executables_next(&state->truth, record->pid, addr, addr + 1, &cursor)))
 		if (one->start < addr && jp_executable_may_exist(one, record->time, record->time,
 								 state->evidence->info.slack))
 			return true;

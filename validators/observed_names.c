@@ -101,7 +101,7 @@ static int judge_name(struct observed_names *names, const struct jp_event *event
 static int judge_native_name(struct observed_names *names, const struct jp_event *event,
 			     uint64_t ip, const char *name)
 {
-	const struct jp_truth_code *at =
+	const struct jp_truth_code *code =
 		jp_truth_code_at(names->view->evidence->truth, event->pid, ip + 1, event->time);
 
 	/* Another validator reports samples of processes that do not exist. */
@@ -110,7 +110,7 @@ static int judge_native_name(struct observed_names *names, const struct jp_event
 	names->native++;
 	/* A frame at the first address of a function is not a return address, and its name is
 	 * right. */
-	if (!name || !is_function(names, name) || (at && strcmp(at->name, name) == 0))
+	if (!name || !is_function(names, name) || (code && strcmp(code->name, name) == 0))
 		return 0;
 	names->invented++;
 	return jp_findings_count_failure(&names->view->findings, "names.invented", "native",

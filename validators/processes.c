@@ -154,8 +154,8 @@ static bool was_recordable(const struct processes *processes, const struct image
 	if (!jp_evidence_gates_records(evidence))
 		return image->incarnation->after + slack < evidence->info.stopped &&
 		       image->incarnation->until > evidence->info.enabled + slack;
-	for (size_t at = 0;
-	     jp_evidence_next_window(evidence, image->incarnation->pid, &at, &from, &to);)
+	for (size_t cursor = 0;
+	     jp_evidence_next_window(evidence, image->incarnation->pid, &cursor, &from, &to);)
 		if (image->incarnation->after + slack < to &&
 		    image->incarnation->until > from + slack)
 			return true;

@@ -101,9 +101,9 @@ static const char *check_end(const struct jp_event *event)
 									: 0;
 	const char *name = event->type == JP_EVENT_MAP ? event->map.name : event->comm.name;
 
-	for (size_t at = head ? head + strlen(name) + 1 : record->size;
-	     at + 4 * sizeof(uint64_t) < record->size; at++)
-		if (((const char *)record)[at])
+	for (size_t offset = head ? head + strlen(name) + 1 : record->size;
+	     offset + 4 * sizeof(uint64_t) < record->size; offset++)
+		if (((const char *)record)[offset])
 			return "other-padding";
 	return NULL;
 }

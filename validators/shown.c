@@ -105,18 +105,18 @@ static int compare_top(struct shown_comparison *comparison)
 		      "shown at %" PRIx64, top->addr);
 }
 
-/* Returns the mapping that contains frame number @at of the held callchain or, if @unwound, of the
- * walk of the stack dump; NULL: none. */
+/* Returns the mapping that contains frame number @index of the held callchain or, if @unwound, of
+ * the walk of the stack dump; NULL: none. */
 static const struct jp_mapping *find_place(const struct shown_comparison *comparison, bool unwound,
-					   uint32_t at)
+					   uint32_t index)
 {
 	const struct jp_held *held = comparison->held;
 	const uint64_t *frames = unwound ? held->dump : held->user;
 
-	if (at >= (unwound ? held->nr_dump : held->nr_user))
+	if (index >= (unwound ? held->nr_dump : held->nr_user))
 		return NULL;
 	return jp_replay_find_as_perf(comparison->state->view->spaces, held->event->pid,
-				      frames[at] - (at > 0));
+				      frames[index] - (index > 0));
 }
 
 /* Returns whether @mapping of the sampled process covers memory in which older code ended before
@@ -294,13 +294,13 @@ static int judge_reading(struct shown_state *state, struct jp_shown_reading *rea
 	const struct jp_shown *shown = reading->shown;
 	const struct jp_shown_absent *process;
 	const struct jp_shown_sample *sample;
-	size_t at = 0;
+	size_t cursor = 0;
 	uint64_t pid;
 	int failed = 0;
 
-	while (!failed && (process = jp_map_next(&reading->absent, &at, &pid)))
+	while (!failed && (process = jp_map_next(&reading->absent, &cursor, &pid)))
 		failed = report_absent(state, reading, (uint32_t)pid, process);
-	for (at = 0; !failed && (sample = jp_shown_reading_next_invented(reading, &at));
+	for (cursor = 0; !failed && (sample = jp_shown_reading_next_invented(reading, &cursor));
 	     reading->invented++)
 		failed = jp_findings_count_failure(&state->view->findings, metric_names[SAMPLES],
 						   "invented",

@@ -46,20 +46,20 @@ static struct jp_shown_fault compare_frames(const struct comparison *all, bool e
 {
 	struct jp_shown_fault fault = {.shown = all->nr_shown, .held = all->nr_held};
 	const uint32_t least = (uint32_t)jp_min(all->nr_shown, all->nr_held);
-	uint32_t at = 0;
+	uint32_t index = 0;
 
-	while (at < least && is_same(all, at, at))
-		at++;
-	fault.at = at;
-	if (at == all->nr_held)
-		fault.cause = ends && all->nr_shown > at ? "extra-frame" : NULL;
-	else if (at == all->nr_shown)
-		fault.cause = at ? "cut" : "no-frames";
-	else if (is_same(all, at, at + 1) && is_same(all, at + 1, at))
+	while (index < least && is_same(all, index, index))
+		index++;
+	fault.at = index;
+	if (index == all->nr_held)
+		fault.cause = ends && all->nr_shown > index ? "extra-frame" : NULL;
+	else if (index == all->nr_shown)
+		fault.cause = index ? "cut" : "no-frames";
+	else if (is_same(all, index, index + 1) && is_same(all, index + 1, index))
 		fault.cause = "frame-order";
-	else if (is_same(all, at, at + 1))
+	else if (is_same(all, index, index + 1))
 		fault.cause = "missing-frame";
-	else if (is_same(all, at + 1, at))
+	else if (is_same(all, index + 1, index))
 		fault.cause = "extra-frame";
 	else
 		fault.cause = "other-frame";

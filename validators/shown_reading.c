@@ -23,20 +23,20 @@ int jp_shown_reading_find(struct jp_shown_reading *reading, const struct jp_even
 {
 	const struct jp_shown *shown = reading->shown;
 	struct jp_shown_absent *process = jp_map_at(&reading->absent, event->pid, sizeof(*process));
-	size_t at;
+	size_t index;
 
 	*found = NULL;
 	if (!process)
 		return -ENOMEM;
 	reading->held++;
 	process->samples++;
-	jp_search(at, shown->count, shown->samples[at].time < event->time);
-	for (; at < shown->count && shown->samples[at].time == event->time; at++) {
-		const struct jp_shown_sample *sample = &shown->samples[at];
+	jp_search(index, shown->count, shown->samples[index].time < event->time);
+	for (; index < shown->count && shown->samples[index].time == event->time; index++) {
+		const struct jp_shown_sample *sample = &shown->samples[index];
 
-		if (reading->used[at] || sample->pid != event->pid || sample->tid != event->tid)
+		if (reading->used[index] || sample->pid != event->pid || sample->tid != event->tid)
 			continue;
-		reading->used[at] = true;
+		reading->used[index] = true;
 		*found = sample;
 		return 0;
 	}

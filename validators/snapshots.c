@@ -48,12 +48,12 @@ static uint64_t find_shown_end(const struct shown *shown, const struct jp_snapsh
 			       const struct jp_executable *one)
 {
 	const struct jp_procmap *line;
-	uint64_t at = one->start;
+	uint64_t addr = one->start;
 
-	while (at < one->end && (line = jp_snapshot_executable(snapshot, at)) &&
+	while (addr < one->end && (line = jp_snapshot_executable(snapshot, addr)) &&
 	       is_same(shown, one, line))
-		at = line->end;
-	return at;
+		addr = line->end;
+	return addr;
 }
 
 /* Returns the end of the longest part at the start of @line that may have been executable. */
@@ -62,10 +62,10 @@ static uint64_t find_right_end(const struct shown *shown, const struct jp_snapsh
 {
 	const struct jp_executable *one;
 	uint64_t reached = line->start;
-	size_t at = SIZE_MAX;
+	size_t cursor = SIZE_MAX;
 
 	while ((one = jp_executables_next(&shown->truth, snapshot->pid, line->start, line->end,
-					  &at)))
+					  &cursor)))
 		if (one->start <= reached && one->end > reached && is_same(shown, one, line) &&
 		    existed_during(shown, one, snapshot, false))
 			reached = one->end;
@@ -130,11 +130,11 @@ static int report(struct shown *shown, const char *metric, const char *cause,
 static int judge_snapshot(struct shown *shown, const struct jp_snapshot *snapshot)
 {
 	const struct jp_executable *one;
-	size_t at = SIZE_MAX;
+	size_t cursor = SIZE_MAX;
 	int failed = 0;
 
 	while (!failed &&
-	       (one = jp_executables_next(&shown->truth, snapshot->pid, 0, UINT64_MAX, &at))) {
+	       (one = jp_executables_next(&shown->truth, snapshot->pid, 0, UINT64_MAX, &cursor))) {
 		uint64_t reached = find_shown_end(shown, snapshot, one);
 
 		if (!existed_during(shown, one, snapshot, true))

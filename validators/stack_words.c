@@ -23,17 +23,17 @@ struct compared_dump {
 	uint64_t at, dumped, known; /* address in the dump, dumped word, true word; @at 0: none */
 };
 
-static void compare_word(void *context, uint64_t at, uint64_t value, uint64_t signature)
+static void compare_word(void *context, uint64_t addr, uint64_t value, uint64_t signature)
 {
 	struct compared_dump *dump = context;
 	uint64_t dumped;
 
-	if (!jp_stack_dump_load(&dump->stack, at, &dumped))
+	if (!jp_stack_dump_load(&dump->stack, addr, &dumped))
 		return;
 	dump->words++;
 	if (jp_return_address(dumped, signature) == value || dump->at)
 		return;
-	dump->at = at;
+	dump->at = addr;
 	dump->dumped = dumped;
 	dump->known = value;
 }

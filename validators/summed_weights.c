@@ -34,7 +34,7 @@ int jp_summed_weights_due(struct jp_summed_weights *weights, const struct jp_evi
 	int failed = jp_clock_threads(evidence, &clocks);
 
 	weights->ratio = ratio;
-	for (size_t at = 0; !failed && (clock = jp_map_next(&clocks, &at, &key));) {
+	for (size_t cursor = 0; !failed && (clock = jp_map_next(&clocks, &cursor, &key));) {
 		struct jp_summed_weight *thread =
 			get_thread(weights, (uint32_t)(key >> 32), has_threads ? (uint32_t)key : 0);
 		const struct jp_summed_weight expected = {
@@ -106,7 +106,7 @@ static int judge_threads(struct jp_summed_weights *weights, struct jp_findings *
 	double excess = 0, lack = 0;
 	uint64_t key, whose = 0;
 
-	for (size_t at = 0; (one = jp_map_next(&weights->threads, &at, &key));) {
+	for (size_t cursor = 0; (one = jp_map_next(&weights->threads, &cursor, &key));) {
 		const double more =
 			(double)one->inside - count_most_possible_samples(one, weights->ratio);
 

@@ -18,8 +18,8 @@ bool jp_clock_was_watched(const struct jp_evidence *evidence, uint32_t pid, uint
 	if (start && start < evidence->info.sampling &&
 	    jp_evidence_get_process_start(evidence, pid, UINT64_MAX) >= evidence->info.sampling)
 		return false;
-	for (size_t at = 0;
-	     from >= since && jp_evidence_next_window(evidence, pid, &at, &begin, &end);)
+	for (size_t cursor = 0;
+	     from >= since && jp_evidence_next_window(evidence, pid, &cursor, &begin, &end);)
 		if (from >= begin + slack && to + slack <= end)
 			return true;
 	return false;

@@ -264,7 +264,7 @@ static int tally_witness(struct witness *state)
 	uint64_t key;
 	int failed = jp_clock_threads(state->view->evidence, &threads);
 
-	for (size_t at = 0; !failed && (thread = jp_map_next(&threads, &at, &key));) {
+	for (size_t cursor = 0; !failed && (thread = jp_map_next(&threads, &cursor, &key));) {
 		tally = get_tally(state, (uint32_t)(key >> 32), (uint32_t)key);
 		if (tally)
 			tally->witness = *thread;
@@ -501,18 +501,18 @@ static struct stretch find_longest_stretch(const struct witness *state, const st
 	size_t captured = 0;
 
 	for (size_t i = 0; i < state->witnessed->count; i++) {
-		const struct jp_witness_sample *at = &state->witnessed->samples[i];
-		const struct clock_sample limit = {.tid = at->tid, .time = at->time};
+		const struct jp_witness_sample *sample = &state->witnessed->samples[i];
+		const struct clock_sample limit = {.tid = sample->tid, .time = sample->time};
 		const size_t before = captured;
 
 		while (captured < state->count &&
 		       compare_by_thread(&state->samples[captured], &limit) < 0)
 			captured++;
-		if (captured > before || (i && at[-1].tid != at->tid))
+		if (captured > before || (i && sample[-1].tid != sample->tid))
 			now = (struct stretch){0};
-		now.time = now.count++ ? now.time : at->time;
-		if ((!tally->pid || tally->pid == at->pid) &&
-		    (!tally->tid || tally->tid == at->tid) && now.count > longest.count)
+		now.time = now.count++ ? now.time : sample->time;
+		if ((!tally->pid || tally->pid == sample->pid) &&
+		    (!tally->tid || tally->tid == sample->tid) && now.count > longest.count)
 			longest = now;
 	}
 	return longest;

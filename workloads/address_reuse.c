@@ -41,20 +41,20 @@ static int fill_heap(void)
 	return ret;
 }
 
-static int map_heap(void *at)
+static int map_heap(void *addr)
 {
 	struct jp_code_heap *heap = &reuse.heap;
 
 	return jp_region_map_at(&heap->region,
 				reuse.how == OVERWRITE ? jp_code_heap_prot_all(heap)
 						       : jp_code_heap_prot_write(heap),
-				at);
+				addr);
 }
 
 static int act_reuse(void *context, const char *arg)
 {
 	struct jp_code_heap *heap = &reuse.heap;
-	unsigned char *at = heap->region.exec;
+	unsigned char *pos = heap->region.exec;
 	uint64_t before;
 	int ret = 0;
 
@@ -66,7 +66,7 @@ static int act_reuse(void *context, const char *arg)
 	for (unsigned page = 0; page < heap->pages; page++)
 		jp_program_unload(&heap->programs[page], before, jp_clock_now());
 	if (!ret && reuse.how == UNMAP)
-		ret = map_heap(at);
+		ret = map_heap(pos);
 	else if (!ret && reuse.how == FLIP)
 		ret = jp_region_protect(&heap->region, 0, heap->pages,
 					jp_code_heap_prot_write(heap));

@@ -32,10 +32,10 @@ static int copy_pages(unsigned n)
 	int ret = 0;
 
 	for (unsigned page = n; page < heap->pages && !ret; page += heap->compilers) {
-		const size_t at = page * heap->region.page;
-		char *to = (char *)moving.other.exec + at;
+		const size_t offset = page * heap->region.page;
+		char *to = (char *)moving.other.exec + offset;
 
-		memcpy(moving.other.write + at, heap->region.exec + at,
+		memcpy(moving.other.write + offset, heap->region.exec + offset,
 		       heap->programs[page].arena.used);
 		__builtin___clear_cache(to, to + heap->region.page);
 		ret = record_move(page, &moving.other);

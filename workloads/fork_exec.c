@@ -133,7 +133,7 @@ static int run_task(unsigned task)
 	char replace[PATH_MAX], path[PATH_MAX];
 	const char *argv[10] = {scene.name, number, how, busy, tasks, protect};
 	struct jp_child process;
-	int at = 6, ret = 0;
+	int nr_args = 6, ret = 0;
 
 	snprintf(number, sizeof(number), "--task=%u", task);
 	snprintf(how, sizeof(how), "--how=%s", jp_birth_get_name(scene.how));
@@ -142,11 +142,11 @@ static int run_task(unsigned task)
 	snprintf(protect, sizeof(protect), "--protect=%s", protects[scene.protect]);
 	if (scene.gate) {
 		snprintf(gate, sizeof(gate), "--gate=%s", scene.gate);
-		argv[at++] = gate;
+		argv[nr_args++] = gate;
 	}
 	if (scene.replace) {
 		snprintf(replace, sizeof(replace), "--replace=%s", scene.replace);
-		argv[at++] = replace;
+		argv[nr_args++] = replace;
 		ret = copy_program(path, sizeof(path), task);
 		copy = path;
 	}

@@ -95,9 +95,9 @@ static int mount_layers(const char *folder)
 	return 0;
 }
 
-static int make_path(unsigned at, const char *folder, char *path)
+static int make_path(unsigned index, const char *folder, char *path)
 {
-	const struct odd_place *place = &places[at];
+	const struct odd_place *place = &places[index];
 
 	if (place->name)
 		snprintf(path, PATH_MAX, "%s/%s", folder, place->name);
@@ -108,29 +108,29 @@ static int make_path(unsigned at, const char *folder, char *path)
 	return 0;
 }
 
-static int start_place(unsigned at, const char *folder)
+static int start_place(unsigned index, const char *folder)
 {
 	static const char *const argv[] = {"anon_exec", NULL};
 	char path[PATH_MAX], program[PATH_MAX + 16];
 	struct jp_object object;
-	int ret = make_path(at, folder, path) ?: jp_object_write(&object, path, at, NULL);
+	int ret = make_path(index, folder, path) ?: jp_object_write(&object, path, index, NULL);
 
-	if (!ret && at == MEMFD) {
-		object.memfd = places[at].name;
+	if (!ret && index == MEMFD) {
+		object.memfd = places[index].name;
 		ret = jp_memfd_copy(path, object.memfd, path);
 	}
-	ret = ret ?: jp_object_load(&object, path, 0, &scene.loaded[at])
-			  ?: jp_path_thread(scene.loaded[at].paths, JP_OBJECT_PATHS);
+	ret = ret ?: jp_object_load(&object, path, 0, &scene.loaded[index])
+			  ?: jp_path_thread(scene.loaded[index].paths, JP_OBJECT_PATHS);
 
-	if (ret || !places[at].program || scene.libraries)
+	if (ret || !places[index].program || scene.libraries)
 		return ret;
 	/* If the name is too long, keep its end, which makes the path odd. */
 	snprintf(program, sizeof(program), "%s/program of %s",
-		 places[at].name ? folder : scene.merged, places[at].name ?: "layers");
-	return (at == MEMFD ? jp_memfd_copy("/proc/self/exe", "a program", program)
+		 places[index].name ? folder : scene.merged, places[index].name ?: "layers");
+	return (index == MEMFD ? jp_memfd_copy("/proc/self/exe", "a program", program)
 			    : jp_folder_copy("/proc/self/exe", program))
-		       ?: jp_process_exec(&scene.programs[at], JP_BIRTH_FORK_EXEC, program, argv)
-		       ?: jp_process_wait_ready(&scene.programs[at]);
+		       ?: jp_process_exec(&scene.programs[index], JP_BIRTH_FORK_EXEC, program, argv)
+		       ?: jp_process_wait_ready(&scene.programs[index]);
 }
 
 static int stop_processes(void)
@@ -139,9 +139,9 @@ static int stop_processes(void)
 
 	jp_path_stop(NULL);
 	failed = jp_process_stop_all(scene.programs, PLACES);
-	for (unsigned at = 0; at < PLACES; at++)
-		if (scene.loaded[at].handle)
-			failed |= jp_object_unload(&scene.loaded[at]);
+	for (unsigned i = 0; i < PLACES; i++)
+		if (scene.loaded[i].handle)
+			failed |= jp_object_unload(&scene.loaded[i]);
 	if (scene.merged)
 		umount2(scene.merged, MNT_DETACH);
 	jp_folder_remove();
@@ -158,8 +158,8 @@ static int run(int argc, char **argv)
 
 	if ((need || scene.wanted[MEMFD]) && jp_image_check_open())
 		return jp_handshake_skip(JP_IMAGE_CLOSED);
-	for (unsigned at = 0; at < USUAL && !any; at++)
-		scene.wanted[at] = true;
+	for (unsigned i = 0; i < USUAL && !any; i++)
+		scene.wanted[i] = true;
 	folder = jp_folder();
 	if (!folder)
 		return EXIT_FAILURE;
@@ -171,9 +171,9 @@ static int run(int argc, char **argv)
 							       : "mount of an overlay");
 		}
 	}
-	for (unsigned at = 0; at < PLACES && !ret; at++)
-		if (scene.wanted[at])
-			ret = start_place(at, folder);
+	for (unsigned i = 0; i < PLACES && !ret; i++)
+		if (scene.wanted[i])
+			ret = start_place(i, folder);
 	if (!ret)
 		jp_handshake(NULL, NULL);
 	ret = stop_processes() ?: ret;

@@ -79,7 +79,7 @@ static int run_child(void *context)
 
 static int act_fork(void *context, const char *arg)
 {
-	struct child **at = &family.oldest, *fresh = calloc(1, sizeof(*fresh));
+	struct child **link = &family.oldest, *fresh = calloc(1, sizeof(*fresh));
 	int ret;
 
 	if (!fresh)
@@ -87,9 +87,9 @@ static int act_fork(void *context, const char *arg)
 	family.toggles = family.born++ % 2;
 	ret = jp_process_fork(&fresh->process, NULL, run_child, NULL)
 		      ?: jp_process_wait_ready(&fresh->process);
-	while (*at)
-		at = &(*at)->next;
-	*at = fresh;
+	while (*link)
+		link = &(*link)->next;
+	*link = fresh;
 	return ret;
 }
 
@@ -114,8 +114,8 @@ static int stop_children(void)
 {
 	int failed = 0;
 
-	for (struct child *at = family.oldest; at; at = at->next)
-		jp_process_send_stop(&at->process);
+	for (struct child *child = family.oldest; child; child = child->next)
+		jp_process_send_stop(&child->process);
 	while (family.oldest) {
 		struct child *oldest = family.oldest;
 
@@ -131,8 +131,8 @@ static int toggle_children(void *context, const char *arg)
 {
 	int ret = 0;
 
-	for (struct child *at = family.oldest; at && !ret; at = at->next)
-		ret = jp_process_step(&at->process, "toggle");
+	for (struct child *child = family.oldest; child && !ret; child = child->next)
+		ret = jp_process_step(&child->process, "toggle");
 	return ret;
 }
 

@@ -51,14 +51,14 @@ static void *run_worker(void *context)
 static void *replace_workers(void *context)
 {
 	pthread_t workers[MOST];
-	unsigned alive = 0, at = 0;
+	unsigned alive = 0, oldest = 0;
 	intptr_t ret = 0;
 
 	while (alive || !jp_handshake_stopping()) {
 		void *result;
 
 		if (alive == churn.threads || jp_handshake_stopping() || ret) {
-			jp_thread_join(workers[(at + churn.threads - alive) % churn.threads],
+			jp_thread_join(workers[(oldest + churn.threads - alive) % churn.threads],
 				       &result);
 			alive--;
 			ret = ret ? ret : (intptr_t)result;
@@ -67,9 +67,9 @@ static void *replace_workers(void *context)
 			break;
 		if (jp_handshake_stopping() || ret)
 			continue;
-		ret = jp_thread_make(&workers[at], run_worker, NULL);
+		ret = jp_thread_make(&workers[oldest], run_worker, NULL);
 		if (!ret) {
-			at = (at + 1) % churn.threads;
+			oldest = (oldest + 1) % churn.threads;
 			alive++;
 		}
 		jp_maps_record_seldom();

@@ -48,16 +48,16 @@ static void wait_for_exec(int number, siginfo_t *info, void *context)
 {
 	static __thread uint64_t last; /* end of the wait before this one */
 	const uint64_t handled = jp_clock_now();
-	unsigned char *at = info->si_addr;
+	unsigned char *pos = info->si_addr;
 
-	if (at < guarded->exec || at >= guarded->exec + guarded->size) {
+	if (pos < guarded->exec || pos >= guarded->exec + guarded->size) {
 		signal(number,
 		       SIG_DFL); /* not our memory: the fault repeats and ends the process */
 		return;
 	}
 	while (atomic_load(&closed))
 		syscall(SYS_futex, &closed, FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0);
-	jp_truth_waited_for_exec(last, jp_clock_now(), (uintptr_t)at, handled);
+	jp_truth_waited_for_exec(last, jp_clock_now(), (uintptr_t)pos, handled);
 	last = jp_clock_now();
 }
 

@@ -90,12 +90,12 @@ static void select_nth(struct jp_boxes_node *nodes, size_t count, size_t nth, en
 static size_t count_crossing(const struct jp_boxes_node *nodes, size_t count, size_t middle,
 			     enum axis axis)
 {
-	const struct jp_box *at = &nodes[middle].box;
+	const struct jp_box *split = &nodes[middle].box;
 	size_t crossed = 0;
 
 	for (size_t i = middle + 1; i < count; i++)
-		crossed += axis == PLACE ? nodes[i].box.end > at->start
-					 : nodes[i].box.until >= at->from;
+		crossed += axis == PLACE ? nodes[i].box.end > split->start
+					 : nodes[i].box.until >= split->from;
 	return crossed;
 }
 
@@ -164,14 +164,14 @@ static bool do_boxes_overlap(const struct jp_box *one, const struct jp_box *othe
 }
 
 bool jp_boxes_find_next(const struct jp_boxes *boxes, uint32_t owner, const struct jp_box *box,
-			size_t *at, size_t *item)
+			size_t *cursor, size_t *item)
 {
-	while (*at < boxes->count) {
-		const struct jp_boxes_node *node = &boxes->nodes[*at];
+	while (*cursor < boxes->count) {
+		const struct jp_boxes_node *node = &boxes->nodes[*cursor];
 		const bool below = owner >= node->lowest && owner <= node->highest &&
 				   do_boxes_overlap(&node->bounds, box);
 
-		*at += below ? 1 : node->size;
+		*cursor += below ? 1 : node->size;
 		if (below && node->owner == owner && do_boxes_overlap(&node->box, box)) {
 			*item = node->item;
 			return true;

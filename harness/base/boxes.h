@@ -31,9 +31,9 @@ int jp_boxes_add(struct jp_boxes *boxes, uint32_t owner, const struct jp_box *bo
 void jp_boxes_build(struct jp_boxes *boxes);
 /* Frees the set's memory; the set is then empty. */
 void jp_boxes_free(struct jp_boxes *boxes);
-/* Stores in *@item the next element of @owner whose box overlaps @box. *@at is the search's
+/* Stores in *@item the next element of @owner whose box overlaps @box. *@cursor is the search's
  * position: set it to 0 before the first call. The order is undefined, but boxes with later times
  * and higher addresses tend to come first. @box may shrink between calls. Returns false if there
  * are no more. */
 bool jp_boxes_find_next(const struct jp_boxes *boxes, uint32_t owner, const struct jp_box *box,
-			size_t *at, size_t *item);
+			size_t *cursor, size_t *item);

@@ -76,10 +76,10 @@ void jp_bytes_add_sleb(struct jp_bytes *to, int64_t value)
 	}
 }
 
-void jp_bytes_set32(struct jp_bytes *to, size_t at, uint32_t value)
+void jp_bytes_set32(struct jp_bytes *to, size_t offset, uint32_t value)
 {
 	if (!to->failed)
-		memcpy(to->bytes + at, &value, sizeof(value));
+		memcpy(to->bytes + offset, &value, sizeof(value));
 }
 
 void jp_bytes_free(struct jp_bytes *bytes)

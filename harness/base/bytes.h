@@ -24,6 +24,6 @@ void jp_bytes_add64(struct jp_bytes *to, uint64_t value);
 void jp_bytes_add_uleb(struct jp_bytes *to, uint64_t value);
 /* Appends @value as signed LEB128. */
 void jp_bytes_add_sleb(struct jp_bytes *to, int64_t value);
-/* Overwrites the four bytes at offset @at with @value. */
-void jp_bytes_set32(struct jp_bytes *to, size_t at, uint32_t value);
+/* Overwrites the four bytes at offset @offset with @value. */
+void jp_bytes_set32(struct jp_bytes *to, size_t offset, uint32_t value);
 void jp_bytes_free(struct jp_bytes *bytes);

@@ -39,12 +39,12 @@ static inline int jp_steal_fd(int *fd)
 	return stolen;
 }
 
-static inline void jp_free_at(void *at)
+static inline void jp_free_at(void *variable)
 {
 	int error = errno;
 	void *memory;
 
-	memcpy(&memory, at, sizeof(memory));
+	memcpy(&memory, variable, sizeof(memory));
 	free(memory);
 	errno = error;
 }

@@ -24,10 +24,10 @@ enum { HEAD = 64, TO_LIST = O_RDONLY | O_DIRECTORY | O_CLOEXEC, BELOW = TO_LIST 
 
 static int open_named_path(const char *path)
 {
-	jp_cleanup_close int at = jp_open_named_folder(path, strlen(path));
-	int fd = at < 0 ? at : openat(at, ".", TO_LIST);
+	jp_cleanup_close int folder = jp_open_named_folder(path, strlen(path));
+	int fd = folder < 0 ? folder : openat(folder, ".", TO_LIST);
 
-	return fd < 0 && at >= 0 ? -errno : fd;
+	return fd < 0 && folder >= 0 ? -errno : fd;
 }
 
 /* Opens folder number @i at @path. A missing folder is no error: it contains nothing to read. A
@@ -114,28 +114,28 @@ int jp_delegate_input(const struct jp_delegate *delegate, const char *path, stru
  * -errno. @base: the last part of @rest. */
 static int open_path_below(int folder, const char *rest, const char **base)
 {
-	jp_cleanup_close int at = openat(folder, ".", TO_LIST);
+	jp_cleanup_close int parent = openat(folder, ".", TO_LIST);
 	const char *slash;
 
-	for (; at >= 0 && (slash = strchr(rest, '/')); rest = slash + 1) {
+	for (; parent >= 0 && (slash = strchr(rest, '/')); rest = slash + 1) {
 		char name[NAME_MAX + 1];
 		int next;
 
 		if (slash == rest)
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)(slash - rest), rest);
-		if (!jp_trusted_open(at) || slash - rest > NAME_MAX || !strcmp(name, ".."))
+		if (!jp_trusted_open(parent) || slash - rest > NAME_MAX || !strcmp(name, ".."))
 			return -EACCES;
-		next = openat(at, name, BELOW);
+		next = openat(parent, name, BELOW);
 		if (next < 0)
 			return -errno;
-		close(at);
-		at = next;
+		close(parent);
+		parent = next;
 	}
 	*base = rest;
-	if (at < 0)
+	if (parent < 0)
 		return -errno;
-	return jp_trusted_open(at) && strcmp(rest, "..") ? jp_steal_fd(&at) : -EACCES;
+	return jp_trusted_open(parent) && strcmp(rest, "..") ? jp_steal_fd(&parent) : -EACCES;
 }
 
 /* Returns the part of @path below @folder, or NULL if @path is not below it or @folder is NULL. */

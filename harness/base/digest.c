@@ -14,8 +14,8 @@ static uint64_t mix_words(uint64_t digest, const char *bytes, size_t size)
 {
 	uint64_t lanes[4] = {digest, 1, 2, 3}, words[4];
 
-	for (size_t at = 0; at < size; at += sizeof(words)) {
-		memcpy(words, bytes + at, sizeof(words));
+	for (size_t offset = 0; offset < size; offset += sizeof(words)) {
+		memcpy(words, bytes + offset, sizeof(words));
 		for (int i = 0; i < 4; i++)
 			lanes[i] = mix_word(lanes[i], words[i]);
 	}
@@ -28,16 +28,16 @@ static uint64_t mix_words(uint64_t digest, const char *bytes, size_t size)
 uint64_t jp_digest_bytes(uint64_t digest, const void *bytes, size_t size)
 {
 	uint64_t word = 0;
-	size_t at = size / 32 * 32;
+	size_t mixed = size / 32 * 32;
 
-	if (at)
-		digest = mix_words(digest, bytes, at);
-	for (; at + sizeof(word) <= size; at += sizeof(word)) {
-		memcpy(&word, (const char *)bytes + at, sizeof(word));
+	if (mixed)
+		digest = mix_words(digest, bytes, mixed);
+	for (; mixed + sizeof(word) <= size; mixed += sizeof(word)) {
+		memcpy(&word, (const char *)bytes + mixed, sizeof(word));
 		digest = mix_word(digest, word);
 	}
 	word = 0;
-	if (size > at)
-		memcpy(&word, (const char *)bytes + at, size - at);
+	if (size > mixed)
+		memcpy(&word, (const char *)bytes + mixed, size - mixed);
 	return mix_word(mix_word(digest, word), size);
 }

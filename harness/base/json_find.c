@@ -7,127 +7,127 @@
 
 enum { MAX_DEPTH = 64 };
 
-static const char *skip_blanks(const char *at)
+static const char *skip_blanks(const char *pos)
 {
-	return at + strspn(at, " \t\r\n");
+	return pos + strspn(pos, " \t\r\n");
 }
 
-/* Returns the position after the string at @at, or NULL if there is none. */
-static const char *skip_string(const char *at)
+/* Returns the position after the string at @pos, or NULL if there is none. */
+static const char *skip_string(const char *pos)
 {
-	if (*at++ != '"')
+	if (*pos++ != '"')
 		return NULL;
-	for (; *at && *at != '"'; at++)
-		if (*at == '\\' && !*++at)
+	for (; *pos && *pos != '"'; pos++)
+		if (*pos == '\\' && !*++pos)
 			return NULL;
-	return *at ? at + 1 : NULL;
+	return *pos ? pos + 1 : NULL;
 }
 
-/* Returns the position after the value at @at, or NULL if there is none. Only counts brackets and
+/* Returns the position after the value at @pos, or NULL if there is none. Only counts brackets and
  * skips strings. */
-static const char *skip_value(const char *at)
+static const char *skip_value(const char *pos)
 {
 	int depth = 0;
 
 	do {
-		at = skip_blanks(at);
-		if (*at == '"') {
-			at = skip_string(at);
-			if (!at)
+		pos = skip_blanks(pos);
+		if (*pos == '"') {
+			pos = skip_string(pos);
+			if (!pos)
 				return NULL;
-		} else if (*at == '{' || *at == '[') {
+		} else if (*pos == '{' || *pos == '[') {
 			if (++depth > MAX_DEPTH)
 				return NULL;
-			at++;
-		} else if (*at == '}' || *at == ']') {
+			pos++;
+		} else if (*pos == '}' || *pos == ']') {
 			depth--;
-			at++;
-		} else if (depth && (*at == ',' || *at == ':')) {
-			at++;
+			pos++;
+		} else if (depth && (*pos == ',' || *pos == ':')) {
+			pos++;
 		} else {
-			size_t length = strcspn(at, " \t\r\n,:[]{}\"");
+			size_t length = strcspn(pos, " \t\r\n,:[]{}\"");
 
 			if (!length)
 				return NULL;
-			at += length;
+			pos += length;
 		}
 	} while (depth > 0);
-	return depth ? NULL : at;
+	return depth ? NULL : pos;
 }
 
-static bool copy_string(const char *at, char *value, size_t size)
+static bool copy_string(const char *pos, char *value, size_t size)
 {
-	const char *end = skip_string(at);
-	size_t length = end ? (size_t)(end - at) - 2 : 0;
+	const char *end = skip_string(pos);
+	size_t length = end ? (size_t)(end - pos) - 2 : 0;
 
 	if (!end || length >= size)
 		return false;
-	memcpy(value, at + 1, length);
+	memcpy(value, pos + 1, length);
 	value[length] = '\0';
 	return true;
 }
 
 static const char *find_value(const char *text, const char *const *path)
 {
-	const char *at = skip_blanks(text);
+	const char *pos = skip_blanks(text);
 
 	while (*path) {
 		const char *end;
 		size_t length = strlen(*path);
 
-		if (*at != '{')
+		if (*pos != '{')
 			return NULL;
-		at = skip_blanks(at + 1);
+		pos = skip_blanks(pos + 1);
 		for (;;) {
 			bool found;
 
-			end = skip_string(at);
+			end = skip_string(pos);
 			if (!end)
 				return NULL;
-			found = (size_t)(end - at) == length + 2 &&
-				strncmp(at + 1, *path, length) == 0;
-			at = skip_blanks(end);
-			if (*at++ != ':')
+			found = (size_t)(end - pos) == length + 2 &&
+				strncmp(pos + 1, *path, length) == 0;
+			pos = skip_blanks(end);
+			if (*pos++ != ':')
 				return NULL;
-			at = skip_blanks(at);
+			pos = skip_blanks(pos);
 			if (found)
 				break;
-			at = skip_value(at);
-			if (!at)
+			pos = skip_value(pos);
+			if (!pos)
 				return NULL;
-			at = skip_blanks(at);
-			if (*at++ != ',')
+			pos = skip_blanks(pos);
+			if (*pos++ != ',')
 				return NULL;
-			at = skip_blanks(at);
+			pos = skip_blanks(pos);
 		}
 		path++;
 	}
-	return at;
+	return pos;
 }
 
 bool jp_json_find(const char *text, const char *const *path, char *value, size_t size)
 {
-	const char *at = find_value(text, path);
+	const char *pos = find_value(text, path);
 
-	return at && copy_string(at, value, size);
+	return pos && copy_string(pos, value, size);
 }
 
 bool jp_json_find_number(const char *text, const char *const *path, uint64_t *value)
 {
-	const char *at = find_value(text, path);
+	const char *pos = find_value(text, path);
 	char digits[24];
-	size_t length = at ? strspn(at, "0123456789") : 0;
+	size_t length = pos ? strspn(pos, "0123456789") : 0;
 
 	if (!length || length >= sizeof(digits))
 		return false;
-	memcpy(digits, at, length);
+	memcpy(digits, pos, length);
 	digits[length] = '\0';
 	return jp_number(digits, 0, UINT64_MAX, value);
 }
 
 bool jp_json_is_object(const char *text)
 {
-	const char *at = skip_blanks(text), *end = *at == '{' ? skip_value(at) : NULL;
+	const char *pos = skip_blanks(text), *end = *pos == '{' ? skip_value(pos) : NULL;
 
 	return end && !*skip_blanks(end);
 }

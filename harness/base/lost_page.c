@@ -26,12 +26,12 @@ static void write_text(const char *text)
 /* Calls only functions that are allowed in a signal handler. */
 static void handle_fault(int signal, siginfo_t *info, void *context)
 {
-	const char *at = info->si_addr;
+	const char *pos = info->si_addr;
 
 	for (size_t i = 0; i < MOST; i++) {
 		const struct watched *one = &watched[i];
 
-		if (!one->start || at < one->start || at >= one->end)
+		if (!one->start || pos < one->start || pos >= one->end)
 			continue;
 		write_text("jitproof: ");
 		write_text(one->what.name);

@@ -46,13 +46,13 @@ void *jp_map_at(struct jp_map *map, uint64_t key, size_t size)
 	return slot + 1;
 }
 
-void *jp_map_next(const struct jp_map *map, size_t *at, uint64_t *key)
+void *jp_map_next(const struct jp_map *map, size_t *cursor, uint64_t *key)
 {
-	while (map->slots && *at <= map->capacity) {
-		uint64_t *slot = map->slots + *at * map->words;
-		bool used = *at < map->capacity ? *slot : map->zero;
+	while (map->slots && *cursor <= map->capacity) {
+		uint64_t *slot = map->slots + *cursor * map->words;
+		bool used = *cursor < map->capacity ? *slot : map->zero;
 
-		++*at;
+		++*cursor;
 		if (used && key)
 			*key = *slot;
 		if (used)

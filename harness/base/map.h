@@ -29,8 +29,8 @@ struct jp_map {
  * NULL and leaves the map unchanged if out of memory. */
 void *jp_map_at(struct jp_map *map, uint64_t key, size_t size);
 /* Returns the next value, in no particular order, and stores its key in *@key (may be NULL). Set
- * *@at to 0 before the first call. Returns NULL at the end. */
-void *jp_map_next(const struct jp_map *map, size_t *at, uint64_t *key);
+ * *@cursor to 0 before the first call. Returns NULL at the end. */
+void *jp_map_next(const struct jp_map *map, size_t *cursor, uint64_t *key);
 /* Frees the map's memory; the map is then empty. */
 void jp_map_free(struct jp_map *map);
 
@@ -39,13 +39,13 @@ static inline uint64_t *jp_map_slot(const struct jp_map *map, uint64_t key)
 {
 	/* Multiply to mix both halves of the key. The upper bits of the product depend on all bits
 	 * of the key. */
-	size_t at = key ? ((key ^ key >> 32) * UINT64_C(0x9e3779b97f4a7c15)) >> map->shift
-			: map->capacity;
-	uint64_t *slot = map->slots + at * map->words;
+	size_t index = key ? ((key ^ key >> 32) * UINT64_C(0x9e3779b97f4a7c15)) >> map->shift
+			   : map->capacity;
+	uint64_t *slot = map->slots + index * map->words;
 
 	while (key && *slot && *slot != key) {
-		at = (at + 1) & (map->capacity - 1);
-		slot = map->slots + at * map->words;
+		index = (index + 1) & (map->capacity - 1);
+		slot = map->slots + index * map->words;
 	}
 	return slot;
 }

@@ -14,10 +14,11 @@
 
 enum { TO_GO_ON = O_PATH | O_CLOEXEC };
 
-/* Opens @name in the folder @at. Follows a symbolic link only if it belongs to a trusted user. */
-static int open_component(int at, const char *name)
+/* Opens @name in the folder @folder. Follows a symbolic link only if it belongs to a trusted user.
+ */
+static int open_component(int folder, const char *name)
 {
-	jp_cleanup_close int next = openat(at, name, TO_GO_ON | O_NOFOLLOW);
+	jp_cleanup_close int next = openat(folder, name, TO_GO_ON | O_NOFOLLOW);
 	struct stat st;
 
 	if (next < 0 || fstat(next, &st))
@@ -27,16 +28,16 @@ static int open_component(int at, const char *name)
 	if (!jp_trusted_user(st.st_uid))
 		return -ELOOP;
 	close(next);
-	next = openat(at, name, TO_GO_ON);
+	next = openat(folder, name, TO_GO_ON);
 	return next < 0 ? -errno : jp_steal_fd(&next);
 }
 
 int jp_open_named_folder(const char *path, size_t length)
 {
 	const char *const end = path + length;
-	jp_cleanup_close int at = open(length && *path == '/' ? "/" : ".", TO_GO_ON);
+	jp_cleanup_close int folder = open(length && *path == '/' ? "/" : ".", TO_GO_ON);
 
-	if (at < 0)
+	if (folder < 0)
 		return -errno;
 	for (;;) {
 		char name[NAME_MAX + 1];
@@ -45,17 +46,17 @@ int jp_open_named_folder(const char *path, size_t length)
 
 		path += strspn(path, "/");
 		if (path >= end)
-			return jp_steal_fd(&at);
+			return jp_steal_fd(&folder);
 		size = strcspn(path, "/");
 		size = size < (size_t)(end - path) ? size : (size_t)(end - path);
 		if (size > NAME_MAX)
 			return -ENAMETOOLONG;
 		snprintf(name, sizeof(name), "%.*s", (int)size, path);
 		path += size;
-		next = open_component(at, name);
+		next = open_component(folder, name);
 		if (next < 0)
 			return next;
-		close(at);
-		at = next;
+		close(folder);
+		folder = next;
 	}
 }

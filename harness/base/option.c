@@ -94,20 +94,20 @@ static void join_words(const char *const *words, char *text, size_t size)
 static int take_word(const struct jp_option *option, const char *text, struct jp_error *err)
 {
 	char words[256];
-	unsigned at = 0;
+	unsigned index = 0;
 
-	while (option->words[at] && strcmp(option->words[at], text) != 0)
-		at++;
-	if (!option->words[at]) {
+	while (option->words[index] && strcmp(option->words[index], text) != 0)
+		index++;
+	if (!option->words[index]) {
 		join_words(option->words, words, sizeof(words));
 		return jp_fail(err, EINVAL, "%s%s%s: expected %s",
 			       *option->name == '-' ? option->name : "",
 			       *option->name == '-' ? "=" : "", text, words);
 	}
 	if (option->set)
-		*option->set = !option->words[at + 1];
+		*option->set = !option->words[index + 1];
 	else
-		*option->number = at;
+		*option->number = index;
 	return 0;
 }
 

@@ -54,12 +54,12 @@ struct jp_output *jp_output_create(const char *path, struct jp_error *err)
 	return NULL;
 }
 
-static void write_at(struct jp_output *output, uint64_t at, const void *bytes, size_t size)
+static void write_at(struct jp_output *output, uint64_t offset, const void *bytes, size_t size)
 {
 	const char *from = bytes;
 
 	while (size && !output->error) {
-		ssize_t done = pwrite(output->fd, from, size, (off_t)at);
+		ssize_t done = pwrite(output->fd, from, size, (off_t)offset);
 
 		if (done < 0 && errno == EINTR)
 			continue;
@@ -69,7 +69,7 @@ static void write_at(struct jp_output *output, uint64_t at, const void *bytes, s
 		}
 		from += done;
 		size -= (size_t)done;
-		at += (uint64_t)done;
+		offset += (uint64_t)done;
 	}
 }
 
@@ -96,10 +96,11 @@ void jp_output_put(struct jp_output *output, const void *bytes, size_t size)
 	output->used += size;
 }
 
-void jp_output_pad(struct jp_output *output, uint64_t at)
+void jp_output_pad(struct jp_output *output, uint64_t offset)
 {
 	static const char zeros[4096];
-	uint64_t missing = at > jp_output_offset(output) ? at - jp_output_offset(output) : 0;
+	uint64_t missing =
+		offset > jp_output_offset(output) ? offset - jp_output_offset(output) : 0;
 
 	if (missing > sizeof(zeros)) {
 		jp_output_flush(output);
@@ -114,10 +115,10 @@ uint64_t jp_output_offset(const struct jp_output *output)
 	return output->at + output->used;
 }
 
-void jp_output_rewrite(struct jp_output *output, uint64_t at, const void *bytes, size_t size)
+void jp_output_rewrite(struct jp_output *output, uint64_t offset, const void *bytes, size_t size)
 {
 	jp_output_flush(output);
-	write_at(output, at, bytes, size);
+	write_at(output, offset, bytes, size);
 }
 
 int jp_output_error(const struct jp_output *output)

@@ -19,14 +19,14 @@ struct jp_output *jp_output_adopt(int fd, const char *path, struct jp_error *err
 void jp_output_put(struct jp_output *output, const void *bytes, size_t size);
 /* Writes the buffer to the file, so that a sudden end of this process loses nothing. */
 void jp_output_flush(struct jp_output *output);
-/* Writes zeros up to offset @at, as a hole if there are many. Does nothing if @at is not after the
- * current offset. The caller must write afterwards, because a hole at the end is not part of the
- * file. */
-void jp_output_pad(struct jp_output *output, uint64_t at);
+/* Writes zeros up to offset @offset, as a hole if there are many. Does nothing if @offset is not
+ * after the current offset. The caller must write afterwards, because a hole at the end is not part
+ * of the file. */
+void jp_output_pad(struct jp_output *output, uint64_t offset);
 /* Returns the offset of the next byte. */
 uint64_t jp_output_offset(const struct jp_output *output);
-/* Overwrites bytes at offset @at. */
-void jp_output_rewrite(struct jp_output *output, uint64_t at, const void *bytes, size_t size);
+/* Overwrites bytes at offset @offset. */
+void jp_output_rewrite(struct jp_output *output, uint64_t offset, const void *bytes, size_t size);
 /* Returns 0, or -errno of the first failed write. */
 int jp_output_error(const struct jp_output *output);
 /* Writes the rest of the buffer, closes the file and frees @output. Returns 0, or -errno and a

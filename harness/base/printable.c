@@ -45,12 +45,12 @@ void jp_printable_put(FILE *out, const char *text)
 
 char *jp_printable(char *text)
 {
-	for (char *at = text; *at;) {
-		const unsigned int length = jp_printable_length(at);
+	for (char *pos = text; *pos;) {
+		const unsigned int length = jp_printable_length(pos);
 
-		if (!length && *at != '\n')
-			*at = '?';
-		at += length ?: 1;
+		if (!length && *pos != '\n')
+			*pos = '?';
+		pos += length ?: 1;
 	}
 	return text;
 }

@@ -43,14 +43,14 @@ const char *jp_terminal_shorten(const char *text, size_t columns, enum jp_termin
 	const size_t head = all <= columns ? all : columns - dots - tail;
 	size_t used = 0;
 
-	for (size_t at = 0; *text && used + 8 < size; at++) {
+	for (size_t column = 0; *text && used + 8 < size; column++) {
 		const unsigned int length = jp_printable_length(text);
 
-		if (at == head) {
+		if (column == head) {
 			memcpy(out + used, "...", dots);
 			used += dots;
 		}
-		if (at < head || at >= all - tail) {
+		if (column < head || column >= all - tail) {
 			memcpy(out + used, length ? text : "?", length ?: 1);
 			used += length ?: 1;
 		}

@@ -62,19 +62,19 @@ static bool is_path_of_descriptor(const char *path, int fd)
 /* Stores in @to the absolute path of @path. Fails if a link on the way belongs to another user. */
 static int resolve_path(const char *path, char *to, size_t size, struct jp_error *err)
 {
-	jp_cleanup_close int at = *path ? jp_open_named_folder(path, strlen(path)) : -ENOENT;
+	jp_cleanup_close int folder = *path ? jp_open_named_folder(path, strlen(path)) : -ENOENT;
 	char held[40], real[PATH_MAX];
 	ssize_t length;
 
-	if (at == -ELOOP)
+	if (folder == -ELOOP)
 		return jp_fail(err, EPERM,
 			       "%s is not trusted: a link of another user's leads there", path);
-	if (at < 0)
-		return jp_fail(err, -at, "%s: %s", path, strerror(-at));
-	snprintf(held, sizeof(held), "/proc/self/fd/%d", at);
+	if (folder < 0)
+		return jp_fail(err, -folder, "%s: %s", path, strerror(-folder));
+	snprintf(held, sizeof(held), "/proc/self/fd/%d", folder);
 	length = readlink(held, real, sizeof(real));
 	if (length < 0 && errno == ENOENT) /* without /proc the path of @fd is unknown */
-		length = realpath(path, real) && is_path_of_descriptor(real, at)
+		length = realpath(path, real) && is_path_of_descriptor(real, folder)
 				 ? (ssize_t)strlen(real)
 				 : -1;
 	if (length < 0)
@@ -96,16 +96,16 @@ static int check_path(const char *path, mode_t type, char *to, size_t size, stru
 	if (!real)
 		return jp_fail(err, ENOMEM, "%s: out of memory", path);
 	for (;; type = S_IFDIR) {
-		const char *at = *real ? real : "/", *why;
+		const char *pos = *real ? real : "/", *why;
 
-		if (lstat(at, &st))
-			return jp_fail(err, errno, "%s: %s", at, strerror(errno));
+		if (lstat(pos, &st))
+			return jp_fail(err, errno, "%s: %s", pos, strerror(errno));
 		if ((st.st_mode & S_IFMT) != type)
-			return jp_fail(err, EINVAL, "%s: expected a %s", at,
+			return jp_fail(err, EINVAL, "%s: expected a %s", pos,
 				       type == S_IFDIR ? "directory" : "regular file");
 		why = find_foreign_access(&st, true);
 		if (why)
-			return jp_fail(err, EPERM, "%s is not trusted: %s %s", path, at, why);
+			return jp_fail(err, EPERM, "%s is not trusted: %s %s", path, pos, why);
 		if (!*real || !strcmp(real, "/"))
 			return 0;
 		*strrchr(real, '/') = '\0';

@@ -11,17 +11,18 @@
 int jp_word_set_add(struct jp_word_set *set, const char *text, size_t length)
 {
 	char *copy;
-	size_t at;
+	size_t index;
 
-	jp_search(at, set->count, strncmp(set->words[at], text, length) < 0);
-	if (at < set->count && strncmp(set->words[at], text, length) == 0 &&
-	    !set->words[at][length])
+	jp_search(index, set->count, strncmp(set->words[index], text, length) < 0);
+	if (index < set->count && strncmp(set->words[index], text, length) == 0 &&
+	    !set->words[index][length])
 		return 0;
 	if (!jp_array_reserve(&set->words, &set->capacity, set->count + 1) ||
 	    !(copy = strndup(text, length)))
 		return -ENOMEM;
-	memmove(set->words + at + 1, set->words + at, (set->count - at) * sizeof(*set->words));
-	set->words[at] = copy;
+	memmove(set->words + index + 1, set->words + index,
+		(set->count - index) * sizeof(*set->words));
+	set->words[index] = copy;
 	set->count++;
 	return 0;
 }

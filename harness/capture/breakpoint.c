@@ -376,7 +376,7 @@ static void stop(struct jp_session *session)
 	const struct instruction *found;
 
 	jp_recorder_stop(session);
-	for (size_t at = 0; (found = jp_map_next(&job->instructions, &at, NULL));) {
+	for (size_t cursor = 0; (found = jp_map_next(&job->instructions, &cursor, NULL));) {
 		session->info.breakpoints += found->hit || found->ran;
 		session->info.breakpoints_hit += found->hit;
 	}

@@ -52,12 +52,12 @@ static void init_common_attr(struct perf_event_attr *attr, const struct jp_abili
  * their names. */
 static void set_flags(struct perf_event_attr *attr, uint64_t bits)
 {
-	unsigned char *at = (unsigned char *)&attr->read_format + sizeof(attr->read_format);
+	unsigned char *pos = (unsigned char *)&attr->read_format + sizeof(attr->read_format);
 	uint64_t flags;
 
-	memcpy(&flags, at, sizeof(flags));
+	memcpy(&flags, pos, sizeof(flags));
 	flags |= bits;
-	memcpy(at, &flags, sizeof(flags));
+	memcpy(pos, &flags, sizeof(flags));
 }
 
 static void set_sample_contents(struct perf_event_attr *attr,

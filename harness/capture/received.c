@@ -187,13 +187,13 @@ static bool drain_ring(struct jp_session *session, struct jp_ring *ring)
 	bool any = records->tail != records->head;
 
 	while (records->tail != records->head) {
-		const uint64_t at = records->tail;
+		const uint64_t start = records->tail;
 		const struct jp_perf_record *record = jp_perf_ring_next(records, whole);
 		const bool spoilt = record && has_wrong_build_id_bit(record);
 
 		if (record && !spoilt && keep_record(session, ring->stream, record))
 			continue;
-		put_span(recorder->writer, records, kept, at);
+		put_span(recorder->writer, records, kept, start);
 		if (spoilt)
 			keep_without_build_id_bit(session, ring->stream, record);
 		if (!record) {

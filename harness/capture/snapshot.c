@@ -94,16 +94,17 @@ static bool is_executable(const char *line, const char *end)
 	return space && end - space > 3 && space[3] == 'x';
 }
 
-/* Returns the next line of @text at or after offset *@at that may become a record (@all: any line),
- * its length in *@size, and moves *@at behind it. Returns NULL at the end. */
-static const char *find_next_line(const struct jp_reading *text, size_t *at, size_t *size, bool all)
+/* Returns the next line of @text at or after offset *@cursor that may become a record (@all: any
+ * line), its length in *@size, and moves *@cursor behind it. Returns NULL at the end. */
+static const char *find_next_line(const struct jp_reading *text, size_t *cursor, size_t *size,
+				  bool all)
 {
-	while (*at < text->size) {
-		const char *line = text->bytes + *at;
-		const char *end = memchr(line, '\n', text->size - *at);
+	while (*cursor < text->size) {
+		const char *line = text->bytes + *cursor;
+		const char *end = memchr(line, '\n', text->size - *cursor);
 
 		end = end ? end + 1 : text->bytes + text->size;
-		*at += (size_t)(end - line);
+		*cursor += (size_t)(end - line);
 		*size = (size_t)(end - line);
 		if (all || is_executable(line, end))
 			return line;

@@ -26,21 +26,21 @@ static const char *find_own_key(const struct jp_case_parts *ours, const char *ke
 	return key;
 }
 
-/* Writes part number @at of a case's first line. A part that @ours lacks comes from @defaults. Keys
- * are merged from both, and those of @ours win. */
+/* Writes part number @part of a case's first line. A part that @ours lacks comes from @defaults.
+ * Keys are merged from both, and those of @ours win. */
 static void put_part(FILE *out, const struct jp_case_parts *ours,
-		     const struct jp_case_parts *defaults, int at)
+		     const struct jp_case_parts *defaults, int part)
 {
-	const struct jp_case_parts *from = ours->counts[at] ? ours : defaults;
-	bool keys = at == JP_CASE_PARTS - 1;
+	const struct jp_case_parts *from = ours->counts[part] ? ours : defaults;
+	bool keys = part == JP_CASE_PARTS - 1;
 
-	if (keys && !ours->counts[at] && !defaults->counts[at])
+	if (keys && !ours->counts[part] && !defaults->counts[part])
 		return;
 	fputs(" :", out);
-	for (int i = 0; keys && i < defaults->counts[at]; i++)
-		fprintf(out, " %s", find_own_key(ours, defaults->words[at][i]));
-	for (int i = 0; i < from->counts[at]; i++) {
-		const char *word = from->words[at][i];
+	for (int i = 0; keys && i < defaults->counts[part]; i++)
+		fprintf(out, " %s", find_own_key(ours, defaults->words[part][i]));
+	for (int i = 0; i < from->counts[part]; i++) {
+		const char *word = from->words[part][i];
 
 		if (!keys || (from == ours && find_own_key(defaults, word) == word))
 			fprintf(out, " %s", word);
@@ -65,13 +65,13 @@ static int put_header(struct jp_case_parser *p, char **words, int count)
 	if (ret)
 		return ret;
 	p->line = p->block.line;
-	for (int at = 0; at < 2; at++)
-		if (!ours.counts[at] && !defaults.counts[at])
+	for (int part = 0; part < 2; part++)
+		if (!ours.counts[part] && !defaults.counts[part])
 			return jp_case_refuse(p, "case", words[1], JP_CASE_FORM);
 	fprintf(p->out, "case %s%s%s %s", p->study ? p->study : "", p->study ? "/" : "", words[1],
 		words[2]);
-	for (int at = 0; at < JP_CASE_PARTS; at++)
-		put_part(p->out, &ours, &defaults, at);
+	for (int part = 0; part < JP_CASE_PARTS; part++)
+		put_part(p->out, &ours, &defaults, part);
 	fputc('\n', p->out);
 	return 0;
 }

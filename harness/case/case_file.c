@@ -155,11 +155,11 @@ struct jp_cases *jp_cases_parse(struct jp_cases *into, const char *file, const c
 		ret = jp_fail(err, ENOMEM, "%s: out of memory", file);
 	else if (study && !jp_case_name_ok(study, false))
 		ret = jp_fail(err, EINVAL, "%s: '%s' is no name of a study", file, study);
-	for (const char *at = text; !ret && at < end; at = next) {
-		const char *newline = memchr(at, '\n', (size_t)(end - at));
+	for (const char *pos = text; !ret && pos < end; pos = next) {
+		const char *newline = memchr(pos, '\n', (size_t)(end - pos));
 
 		next = newline ? newline + 1 : end;
-		ret = parse_line(&p, at, (size_t)((newline ? newline : end) - at));
+		ret = parse_line(&p, pos, (size_t)((newline ? newline : end) - pos));
 	}
 	if (!ret)
 		ret = close_block(&p);

@@ -136,18 +136,18 @@ static int store_name(struct jp_case_parser *p, const char *name, struct jp_case
 int jp_case_split(struct jp_case_parser *p, char **words, int from, int count,
 		  struct jp_case_parts *parts)
 {
-	int at = -1;
+	int part = -1;
 
 	memset(parts, 0, sizeof(*parts));
 	for (int i = from; i < count; i++) {
 		if (strcmp(words[i], ":") == 0) {
-			if (++at == JP_CASE_PARTS)
+			if (++part == JP_CASE_PARTS)
 				return jp_case_refuse(p, "fourth", ":", JP_CASE_FORM);
-			parts->words[at] = words + i + 1;
-		} else if (at < 0) {
+			parts->words[part] = words + i + 1;
+		} else if (part < 0) {
 			return jp_case_refuse(p, words[0], words[i], JP_CASE_FORM);
 		} else {
-			parts->counts[at]++;
+			parts->counts[part]++;
 		}
 	}
 	return 0;

@@ -109,29 +109,30 @@ static const struct jp_case_axis *parse_placeholder(struct jp_case_parser *p, co
 
 static size_t find_variant(const struct jp_case_variants *variants, const struct jp_case_axis *axis)
 {
-	size_t at = 0;
+	size_t index = 0;
 
-	while (at < variants->nr_axes && variants->axes[at].axis != axis)
-		at++;
-	return at;
+	while (index < variants->nr_axes && variants->axes[index].axis != axis)
+		index++;
+	return index;
 }
 
 static int add_axis(struct jp_case_parser *p, const struct jp_case_axis *axis, const char *list,
 		    const char *end)
 {
 	struct jp_case_variants *variants = &p->variants;
-	size_t at = variants->nr_axes;
+	size_t index = variants->nr_axes;
 
-	if (at == JP_CASE_AXES)
+	if (index == JP_CASE_AXES)
 		return jp_case_refuse(p, "axis", axis->name, "at most 4 axes in a line");
 	variants->nr_axes++;
-	variants->axes[at].axis = axis;
+	variants->axes[index].axis = axis;
 	if (*list != '}' && check_list(p, axis, list + 1, end))
 		return -EINVAL;
 	for (size_t i = 0; i < axis->nr_values; i++)
 		if (*list == '}' || is_listed(list + 1, end, axis->values[i]) == (*list == ':'))
-			variants->axes[at].values[variants->axes[at].nr_values++] = axis->values[i];
-	if (!variants->axes[at].nr_values)
+			variants->axes[index].values[variants->axes[index].nr_values++] =
+				axis->values[i];
+	if (!variants->axes[index].nr_values)
 		return jp_case_refuse(p, "axis", axis->name, "at least one value of the axis");
 	return 0;
 }
@@ -183,16 +184,16 @@ static const char *get_current_value(struct jp_case_parser *p, const char **text
 {
 	const char *list, *end;
 	const struct jp_case_axis *axis = parse_placeholder(p, *text, &list, &end);
-	size_t at = axis ? find_variant(&p->variants, axis) : 0;
+	size_t index = axis ? find_variant(&p->variants, axis) : 0;
 
 	if (!axis)
 		return NULL;
-	if (at == p->variants.nr_axes) {
+	if (index == p->variants.nr_axes) {
 		jp_case_refuse(p, "placeholder", *text, "an axis that the first line varies");
 		return NULL;
 	}
 	*text = end + 1;
-	return p->variants.axes[at].values[p->variants.axes[at].now];
+	return p->variants.axes[index].values[p->variants.axes[index].now];
 }
 
 char *jp_case_replace_axes(struct jp_case_parser *p, const char *text)
@@ -227,18 +228,18 @@ char *jp_case_replace_axes(struct jp_case_parser *p, const char *text)
 /* Parses @word, a condition AXIS=VALUE,VALUE. Returns 1 if it holds, 0 if not, or -EINVAL. */
 static int check_condition(struct jp_case_parser *p, const char *word)
 {
-	size_t length = strcspn(word, "="), at;
+	size_t length = strcspn(word, "="), index;
 	const struct jp_case_axis *axis = word[length] ? find_axis(p, word, length) : NULL;
 	const char *list = word + length + 1, *end = word + strlen(word);
 
 	if (!axis)
 		return jp_case_refuse(p, "condition", word, "AXIS=VALUE,VALUE... of an axis above");
-	at = find_variant(&p->variants, axis);
-	if (at == p->variants.nr_axes)
+	index = find_variant(&p->variants, axis);
+	if (index == p->variants.nr_axes)
 		return jp_case_refuse(p, "condition", word, "an axis that the first line varies");
 	if (check_list(p, axis, list, end))
 		return -EINVAL;
-	return is_listed(list, end, p->variants.axes[at].values[p->variants.axes[at].now]);
+	return is_listed(list, end, p->variants.axes[index].values[p->variants.axes[index].now]);
 }
 
 int jp_case_where(struct jp_case_parser *p, char **text)

@@ -109,8 +109,9 @@ static void write_captures(struct jp_json *json)
 		jp_json_bool(json, "external", capture->traits & JP_CAPTURE_EXTERNAL);
 		jp_json_bool(json, "gated", capture->traits & JP_CAPTURE_GATED);
 		jp_json_array(json, "boundaries");
-		for (const char *const *at = capture->boundaries; at && *at; at++)
-			jp_json_string(json, NULL, *at);
+		for (const char *const *boundary = capture->boundaries; boundary && *boundary;
+		     boundary++)
+			jp_json_string(json, NULL, *boundary);
 		jp_json_end(json);
 		jp_json_end(json);
 	}

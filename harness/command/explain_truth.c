@@ -81,10 +81,10 @@ static void collect_explanation(struct truth_causes *all)
 	const struct jp_explanation *explanation = &all->explanation;
 
 	for (size_t i = 0; i < explanation->nr_causes; i++) {
-		size_t at = find_index(explanation->causes[i].cause);
+		size_t index = find_index(explanation->causes[i].cause);
 
-		all->explained[at] = explanation->causes[i].samples;
-		all->accused[at] = i < explanation->nr_accused;
+		all->explained[index] = explanation->causes[i].samples;
+		all->accused[index] = i < explanation->nr_accused;
 	}
 }
 

@@ -196,9 +196,9 @@ static void find_signatures(struct jp_answer *answer)
 			return;
 		memcpy(words, event.sample.stack, sizeof(words));
 		in_dump |= is_signed(words[3]);
-		for (size_t at = 0; at < event.sample.nr_chain; at++)
-			in_chain |= event.sample.chain[at] < JP_CHAIN_MARKER &&
-				    is_signed(event.sample.chain[at]);
+		for (size_t i = 0; i < event.sample.nr_chain; i++)
+			in_chain |= event.sample.chain[i] < JP_CHAIN_MARKER &&
+				    is_signed(event.sample.chain[i]);
 	}
 	jp_answer_list(answer);
 	jp_answer_text(answer, "chain %s", in_chain ? "signed" : "plain");

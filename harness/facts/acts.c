@@ -17,11 +17,11 @@ struct act {
  * not in it. */
 static int find_word(const char *const *words, const char *word)
 {
-	int at = 0;
+	int index = 0;
 
-	while (words[at] && strcmp(words[at], word) != 0)
-		at++;
-	return at;
+	while (words[index] && strcmp(words[index], word) != 0)
+		index++;
+	return index;
 }
 
 static int parse_prot(const char *word)
@@ -89,14 +89,14 @@ static bool act_on_records(struct jp_answer *answer, struct jp_watch *watch, con
 
 void jp_acts_probe(struct jp_answer *answer, struct jp_watch *watch, const char *acts)
 {
-	for (const char *at = acts; *at; at += strspn(at, "; ")) {
-		size_t length = strcspn(at, ";");
+	for (const char *pos = acts; *pos; pos += strspn(pos, "; ")) {
+		size_t length = strcspn(pos, ";");
 		struct act act = {.verb = ""};
 		char text[48];
 		bool known;
 
-		snprintf(text, sizeof(text), "%.*s", (int)length, at);
-		at += length;
+		snprintf(text, sizeof(text), "%.*s", (int)length, pos);
+		pos += length;
 		if (sscanf(text, "%15s %d+%d %15s", act.verb, &act.page, &act.pages, act.word) > 1)
 			known = act_on_region(answer, &act);
 		else

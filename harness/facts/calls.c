@@ -33,14 +33,14 @@ static void create_memfd(struct jp_answer *answer)
 static void map_noexec_memfd(struct jp_answer *answer)
 {
 	int fd = memfd_create("fact", MFD_CLOEXEC | MEMFD_NOEXEC_SEAL);
-	void *at;
+	void *mapped;
 
 	if (fd < 0 || ftruncate(fd, (off_t)jp_test_region_page())) {
 		jp_answer_failed(answer, "memfd_create with MFD_NOEXEC_SEAL");
 		return;
 	}
-	at = mmap(NULL, jp_test_region_page(), JP_RX, MAP_SHARED, fd, 0);
-	jp_answer_call(answer, "", at == MAP_FAILED);
+	mapped = mmap(NULL, jp_test_region_page(), JP_RX, MAP_SHARED, fd, 0);
+	jp_answer_call(answer, "", mapped == MAP_FAILED);
 }
 
 static void query_procmap(struct jp_answer *answer)
@@ -90,22 +90,22 @@ static void collapse_pages(struct jp_answer *answer)
 
 static void map_droppable(struct jp_answer *answer)
 {
-	void *at =
+	void *mapped =
 		mmap(NULL, jp_test_region_page(), JP_RW, MAPPING_DROPPABLE | MAP_ANONYMOUS, -1, 0);
 
-	jp_answer_call(answer, "", at == MAP_FAILED);
+	jp_answer_call(answer, "", mapped == MAP_FAILED);
 }
 
 static void move_two_mappings(struct jp_answer *answer, struct jp_watch *watch)
 {
 	size_t page = jp_test_region_page();
-	void *at;
+	void *mapped;
 
 	jp_test_region_map(answer, 0, 2, JP_RX);
 	jp_test_region_map(answer, 2, 2, JP_RWX);
-	at = mremap(jp_test_region_at(0), 4 * page, 4 * page, MREMAP_MAYMOVE | MREMAP_FIXED,
-		    jp_test_region_at(16));
-	jp_answer_call(answer, "mremap", at == MAP_FAILED);
+	mapped = mremap(jp_test_region_at(0), 4 * page, 4 * page, MREMAP_MAYMOVE | MREMAP_FIXED,
+			jp_test_region_at(16));
+	jp_answer_call(answer, "mremap", mapped == MAP_FAILED);
 	jp_answer_maps(answer, watch, JP_FIELDS_RANGE);
 }
 

@@ -166,14 +166,14 @@ static void map_ring_sizes(struct jp_answer *answer)
 	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
 		struct perf_event_attr attr = jp_watch_sideband();
 		struct jp_watch watch;
-		void *at;
+		void *ring;
 
 		if (!jp_watch_open_disabled(&watch, &attr, 0, answer))
 			return;
-		at = mmap(NULL, (1 + pages[i]) * jp_test_region_page(), JP_RW, MAP_SHARED, watch.fd,
-			  0);
+		ring = mmap(NULL, (1 + pages[i]) * jp_test_region_page(), JP_RW, MAP_SHARED,
+			    watch.fd, 0);
 		jp_answer_text(answer, "%u %s", pages[i],
-			       jp_answer_errno(at == MAP_FAILED ? errno : 0));
+			       jp_answer_errno(ring == MAP_FAILED ? errno : 0));
 		jp_watch_close(&watch);
 	}
 }

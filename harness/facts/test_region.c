@@ -22,10 +22,10 @@ unsigned char *jp_test_region_at(int page)
 void jp_test_region_map_file(struct jp_answer *answer, int page, int pages, int prot, int flags,
 			     int fd, int offset)
 {
-	void *at = mmap(jp_test_region_at(page), (size_t)pages * jp_test_region_page(), prot,
-			flags | MAP_FIXED, fd, (off_t)offset * (off_t)jp_test_region_page());
+	void *mapped = mmap(jp_test_region_at(page), (size_t)pages * jp_test_region_page(), prot,
+			    flags | MAP_FIXED, fd, (off_t)offset * (off_t)jp_test_region_page());
 
-	if (at == MAP_FAILED)
+	if (mapped == MAP_FAILED)
 		jp_answer_failed(answer, "mmap");
 }
 

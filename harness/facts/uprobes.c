@@ -26,7 +26,7 @@ struct place {
 /* Stores the file and the offset of the code at @addr. Returns false if no file is mapped there. */
 static bool find_place(struct jp_answer *answer, const void *addr, struct place *place)
 {
-	uint64_t at = (uint64_t)(uintptr_t)addr;
+	uint64_t value = (uint64_t)(uintptr_t)addr;
 	struct jp_procmap *maps = NULL;
 	struct jp_error err = {""};
 	size_t size, count = 0;
@@ -38,10 +38,10 @@ static bool find_place(struct jp_answer *answer, const void *addr, struct place 
 		return false;
 	}
 	for (size_t i = 0; i < count && !found; i++) {
-		if (at < maps[i].start || at >= maps[i].end)
+		if (value < maps[i].start || value >= maps[i].end)
 			continue;
 		snprintf(place->path, sizeof(place->path), "%s", maps[i].name);
-		place->offset = at - maps[i].start + maps[i].offset;
+		place->offset = value - maps[i].start + maps[i].offset;
 		found = true;
 	}
 	free(maps);

@@ -17,13 +17,13 @@
 /* Parses a name .../jit-PID.dump, as perf does (util/jitdump.c, jit_detect()). */
 static bool parse_marker_name(const char *path, uint32_t *pid)
 {
-	const char *name = strrchr(path, '/'), *at;
+	const char *name = strrchr(path, '/'), *pos;
 	uint64_t value;
 
 	if (!name || strncmp(name, "/jit-", 5) != 0)
 		return false;
-	at = name + 5;
-	if (!jp_number_take(&at, 10, INT32_MAX, &value) || strcmp(at, ".dump") != 0)
+	pos = name + 5;
+	if (!jp_number_take(&pos, 10, INT32_MAX, &value) || strcmp(pos, ".dump") != 0)
 		return false;
 	*pid = (uint32_t)value;
 	return true;

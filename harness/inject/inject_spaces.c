@@ -79,8 +79,8 @@ void jp_inject_spaces_free(struct jp_inject_spaces *spaces)
 
 	if (!spaces)
 		return;
-	for (size_t at = 0;
-	     (space = (struct code_space *)jp_processes_next(&spaces->processes, &at));)
+	for (size_t cursor = 0;
+	     (space = (struct code_space *)jp_processes_next(&spaces->processes, &cursor));)
 		free_ranges(space);
 	jp_processes_free(&spaces->processes);
 	jp_text_pool_free(&spaces->mappings);
@@ -198,14 +198,14 @@ int jp_inject_spaces_map(struct jp_inject_spaces *spaces, const struct jp_event 
 	return jp_ranges_set(&space->mappings, start, end, number);
 }
 
-/* Returns whether a record of @mapping changes nothing at address @at, because the mapping is
+/* Returns whether a record of @mapping changes nothing at address @addr, because the mapping is
  * recorded there already or because code is loaded there. Stores in *@end where the result may
  * change. */
-static bool is_unchanged(const struct code_space *space, uint32_t mapping, uint64_t at,
+static bool is_unchanged(const struct code_space *space, uint32_t mapping, uint64_t addr,
 			 uint64_t *end)
 {
-	const struct jp_range recorded = jp_ranges_at(space->mappings, at);
-	const struct jp_range code = jp_ranges_at(space->code, at);
+	const struct jp_range recorded = jp_ranges_at(space->mappings, addr);
+	const struct jp_range code = jp_ranges_at(space->code, addr);
 
 	if (recorded.value == mapping || code.value)
 		*end = recorded.value == mapping ? recorded.end : code.end;
@@ -219,18 +219,18 @@ int jp_inject_spaces_piece(struct jp_inject_spaces *spaces, const struct jp_even
 {
 	const uint64_t to = event->map.addr + event->map.len;
 	const struct code_space *space = find_event_space(spaces, event);
-	uint64_t at = piece->mapping ? piece->end : event->map.addr, end;
+	uint64_t addr = piece->mapping ? piece->end : event->map.addr, end;
 
 	if (!piece->mapping && !(piece->mapping = number_mapping(spaces, event)))
 		return -ENOMEM;
-	while (at < to && is_unchanged(space, piece->mapping, at, &end))
-		at = end;
-	if (at >= to)
+	while (addr < to && is_unchanged(space, piece->mapping, addr, &end))
+		addr = end;
+	if (addr >= to)
 		return 0;
-	piece->start = at;
+	piece->start = addr;
 	do
-		at = jp_min(end, to);
-	while (at < to && !is_unchanged(space, piece->mapping, at, &end));
-	piece->end = at;
+		addr = jp_min(end, to);
+	while (addr < to && !is_unchanged(space, piece->mapping, addr, &end));
+	piece->end = addr;
 	return 1;
 }

@@ -39,7 +39,7 @@ void jp_file_figures_free(struct jp_file_figures *all)
 
 	if (!all)
 		return;
-	for (size_t at = 0; (process = jp_map_next(&all->processes, &at, NULL));)
+	for (size_t cursor = 0; (process = jp_map_next(&all->processes, &cursor, NULL));)
 		free(*process);
 	jp_map_free(&all->processes);
 	free(all->sorted);
@@ -186,7 +186,7 @@ static void replace_missing_mmap2(struct jp_file_figures *all)
 	if (all->mmap2)
 		return;
 	memcpy(all->nobody.mmap2, all->nobody.mmap, sizeof(all->nobody.mmap));
-	for (size_t at = 0; (process = jp_map_next(&all->processes, &at, NULL));)
+	for (size_t cursor = 0; (process = jp_map_next(&all->processes, &cursor, NULL));)
 		if (*process)
 			memcpy((*process)->figures.mmap2, (*process)->figures.mmap,
 			       sizeof(all->nobody.mmap));
@@ -198,7 +198,7 @@ void jp_file_figures_total(struct jp_file_figures *all, struct jp_figures *total
 
 	replace_missing_mmap2(all);
 	*total = all->nobody;
-	for (size_t at = 0; (process = jp_map_next(&all->processes, &at, NULL));)
+	for (size_t cursor = 0; (process = jp_map_next(&all->processes, &cursor, NULL));)
 		if (*process)
 			add_figures(total, &(*process)->figures);
 }
@@ -223,7 +223,7 @@ static int sort_processes(struct jp_file_figures *all)
 	all->sorted = malloc((all->processes.count + 1) * sizeof(*all->sorted));
 	if (!keys || !all->sorted)
 		return -ENOMEM;
-	for (size_t at = 0; (process = jp_map_next(&all->processes, &at, &pid));)
+	for (size_t cursor = 0; (process = jp_map_next(&all->processes, &cursor, &pid));)
 		if (*process && has_figures(&(*process)->figures))
 			keys[count++] = pid;
 	jp_sort(keys, count, jp_compare_by_value);

@@ -95,7 +95,7 @@ void jp_file_names_total(const struct jp_file_names *all, struct jp_name_counts 
 	const struct jp_name_counts *counts;
 
 	*total = (struct jp_name_counts){0};
-	for (size_t at = 0; (counts = jp_map_next(&all->processes, &at, NULL));) {
+	for (size_t cursor = 0; (counts = jp_map_next(&all->processes, &cursor, NULL));) {
 		total->samples += counts->samples;
 		for (size_t i = 0; i < JP_NAME_HOWS; i++)
 			total->how[i] += counts->how[i];

@@ -146,11 +146,12 @@ int jp_spans_index(struct jp_spans *spans)
 }
 
 const struct jp_span *jp_spans_next(const struct jp_spans *spans, uint32_t pid,
-				    const struct jp_box *box, size_t *at)
+				    const struct jp_box *box, size_t *cursor)
 {
 	size_t item;
 
-	return jp_boxes_find_next(&spans->boxes, pid, box, at, &item) ? &spans->spans[item] : NULL;
+	return jp_boxes_find_next(&spans->boxes, pid, box, cursor, &item) ? &spans->spans[item]
+									  : NULL;
 }
 
 /* Updates the spans of all processes that share the changed address space. If the event makes a
@@ -200,7 +201,7 @@ void jp_spans_free(struct jp_spans *spans)
 {
 	struct open_spans *open;
 
-	for (size_t at = 0; (open = jp_map_next(&spans->open, &at, NULL));)
+	for (size_t cursor = 0; (open = jp_map_next(&spans->open, &cursor, NULL));)
 		jp_ranges_free(open->ranges);
 	jp_map_free(&spans->open);
 	jp_boxes_free(&spans->boxes);
@@ -215,7 +216,7 @@ bool jp_spans_has_opened(const struct jp_spans *spans, uint32_t pid, uint64_t ad
 	const struct jp_box box = {addr, addr + 1, from, to};
 	const struct jp_span *span;
 
-	for (size_t at = 0; (span = jp_spans_next(spans, pid, &box, &at));)
+	for (size_t cursor = 0; (span = jp_spans_next(spans, pid, &box, &cursor));)
 		if (span->open_before >= from)
 			return true;
 	/* The index lacks the spans that were added after it was built: search these one by one. */

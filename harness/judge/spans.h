@@ -39,9 +39,9 @@ int jp_spans_apply_event(struct jp_spans *spans, struct jp_replay *spaces,
 int jp_spans_index(struct jp_spans *spans);
 void jp_spans_free(struct jp_spans *spans);
 /* Returns the next span of @pid, in no particular order, whose addresses and times (open_before to
- * close_after) overlap @box, or NULL after the last. *@at: see jp_boxes_find_next(). */
+ * close_after) overlap @box, or NULL after the last. *@cursor: see jp_boxes_find_next(). */
 const struct jp_span *jp_spans_next(const struct jp_spans *spans, uint32_t pid,
-				    const struct jp_box *box, size_t *at);
+				    const struct jp_box *box, size_t *cursor);
 /* Returns whether a span of @pid that contains @addr opened between @from and @to. Also finds spans
  * that were added since the index was built, but searches these one by one. */
 bool jp_spans_has_opened(const struct jp_spans *spans, uint32_t pid, uint64_t addr, uint64_t from,

@@ -67,15 +67,15 @@ static void check_gaps(const struct jp_lint_dump *dump, struct jp_lint_findings 
 static uint64_t find_first_load(struct jp_map *first, const struct jp_jitdump_record *record,
 				struct jp_lint_findings *findings)
 {
-	uint64_t *at = jp_map_at(first, record->time, sizeof(*at));
+	uint64_t *load_number = jp_map_at(first, record->time, sizeof(*load_number));
 
-	if (!at) {
+	if (!load_number) {
 		findings->failed = -ENOMEM;
 		return 0;
 	}
-	if (*at)
-		return *at;
-	*at = record->at;
+	if (*load_number)
+		return *load_number;
+	*load_number = record->at;
 	return 0;
 }
 

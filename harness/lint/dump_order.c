@@ -56,14 +56,14 @@ static void check_debug_range(const struct jp_lint_dump *dump, struct jp_lint_fi
 	for (size_t i = 0; i < dump->count; i++) {
 		const struct jp_jitdump_record *record = &dump->records[i];
 		struct jp_jitdump_line line;
-		size_t at = 0;
+		size_t cursor = 0;
 
 		if (record->type == JP_JITDUMP_DEBUG_INFO)
 			debug = record;
 		if (record->type != JP_JITDUMP_LOAD || !debug)
 			continue;
 		while (debug->debug.addr == record->load.addr &&
-		       jp_jitdump_next_line(debug, &at, &line)) {
+		       jp_jitdump_next_line(debug, &cursor, &line)) {
 			if (line.addr - record->load.addr <= record->load.size)
 				continue;
 			jp_lint_found(findings, debug->at,

@@ -27,7 +27,7 @@ bool jp_lint_begin_rule(struct jp_lint_findings *findings, const struct jp_lint_
 	return true;
 }
 
-void jp_lint_found(struct jp_lint_findings *findings, uint64_t at, const char *fmt, ...)
+void jp_lint_found(struct jp_lint_findings *findings, uint64_t place, const char *fmt, ...)
 {
 	struct jp_lint_tally *tally = &findings->tallies[findings->nr_tallies - 1];
 	struct jp_lint_finding *finding;
@@ -45,7 +45,7 @@ void jp_lint_found(struct jp_lint_findings *findings, uint64_t at, const char *f
 	}
 	tally->shown++;
 	finding->rule = tally->rule;
-	finding->at = at;
+	finding->at = place;
 	va_start(ap, fmt);
 	length = vasprintf(&finding->text, fmt, ap);
 	va_end(ap);

@@ -17,13 +17,13 @@
  * it; -1: another name. */
 static int64_t parse_numbered_name(const char *path, const char *before, const char *behind)
 {
-	const char *slash = strrchr(path, '/'), *at = slash ? slash + 1 : path;
+	const char *slash = strrchr(path, '/'), *pos = slash ? slash + 1 : path;
 	uint64_t number;
 
-	if (strncmp(at, before, strlen(before)) != 0)
+	if (strncmp(pos, before, strlen(before)) != 0)
 		return -1;
-	at += strlen(before);
-	if (!jp_number_take(&at, 10, INT32_MAX, &number) || strcmp(at, behind) != 0)
+	pos += strlen(before);
+	if (!jp_number_take(&pos, 10, INT32_MAX, &number) || strcmp(pos, behind) != 0)
 		return -1;
 	return (int64_t)number;
 }

@@ -9,13 +9,13 @@
 /* Longest name in perf: its struct symbol stores the length in 16 bits. */
 enum { LONGEST = 65535 };
 
-static void check_empty_name(struct jp_lint_findings *findings, uint64_t at, const char *name)
+static void check_empty_name(struct jp_lint_findings *findings, uint64_t place, const char *name)
 {
 	if (!*name)
-		jp_lint_found(findings, at, "no name");
+		jp_lint_found(findings, place, "no name");
 }
 
-static void check_utf8(struct jp_lint_findings *findings, uint64_t at, const char *name)
+static void check_utf8(struct jp_lint_findings *findings, uint64_t place, const char *name)
 {
 	const unsigned char *byte = (const unsigned char *)name;
 
@@ -23,20 +23,20 @@ static void check_utf8(struct jp_lint_findings *findings, uint64_t at, const cha
 		length = jp_utf8_length(byte);
 		if (length)
 			continue;
-		jp_lint_found(findings, at, "byte 0x%02x at %td of the name is not UTF-8", *byte,
+		jp_lint_found(findings, place, "byte 0x%02x at %td of the name is not UTF-8", *byte,
 			      (const char *)byte - name);
 		return;
 	}
 }
 
-static void check_control(struct jp_lint_findings *findings, uint64_t at, const char *name)
+static void check_control(struct jp_lint_findings *findings, uint64_t place, const char *name)
 {
 	for (const char *byte = name; *byte;) {
 		const unsigned int shown = jp_printable_length(byte);
 		const unsigned int length = jp_utf8_length((const unsigned char *)byte);
 
 		if (!shown && length) {
-			jp_lint_found(findings, at,
+			jp_lint_found(findings, place,
 				      "control character 0x%02x at %td of the name: it ends up in "
 				      "tables and on terminals",
 				      jp_utf8_code((const unsigned char *)byte, length),
@@ -47,12 +47,12 @@ static void check_control(struct jp_lint_findings *findings, uint64_t at, const 
 	}
 }
 
-static void check_length(struct jp_lint_findings *findings, uint64_t at, const char *name)
+static void check_length(struct jp_lint_findings *findings, uint64_t place, const char *name)
 {
 	size_t length = strlen(name);
 
 	if (length > LONGEST)
-		jp_lint_found(findings, at, "a name of %zu bytes; perf reads at most %d", length,
+		jp_lint_found(findings, place, "a name of %zu bytes; perf reads at most %d", length,
 			      LONGEST);
 }
 

@@ -28,20 +28,20 @@ static int keep_bad_line(struct jp_lint_map *map, uint32_t number, const char *w
 }
 
 /* Parses a number and the blanks before it. Adds deviations to line->dialect. */
-static bool parse_number(const char **at, struct jp_lint_line *line, uint64_t *value)
+static bool parse_number(const char **pos, struct jp_lint_line *line, uint64_t *value)
 {
 	const char *digits;
 
-	while (**at == ' ' || **at == '\t') {
+	while (**pos == ' ' || **pos == '\t') {
 		line->dialect |= JP_LINT_BLANKS;
-		++*at;
+		++*pos;
 	}
-	digits = *at;
-	if (!jp_number_take(at, 16, UINT64_MAX, value))
+	digits = *pos;
+	if (!jp_number_take(pos, 16, UINT64_MAX, value))
 		return false;
 	if (digits[0] == '0' && (digits[1] | ' ') == 'x')
 		line->dialect |= JP_LINT_PREFIX;
-	for (; digits < *at; digits++)
+	for (; digits < *pos; digits++)
 		if (isupper((unsigned char)*digits))
 			line->dialect |= JP_LINT_UPPER;
 	return true;
@@ -50,24 +50,24 @@ static bool parse_number(const char **at, struct jp_lint_line *line, uint64_t *v
 /* Parses a line. Returns NULL, or the text that was expected instead. */
 static const char *parse_line(const char *text, size_t length, struct jp_lint_line *line)
 {
-	const char *at = text;
+	const char *pos = text;
 
 	if (memchr(text, '\0', length))
 		return "a text; found a NUL byte";
 	if (!length)
 		return "START SIZE NAME; found an empty line";
-	if (!parse_number(&at, line, &line->start))
+	if (!parse_number(&pos, line, &line->start))
 		return "START, a hexadecimal number of at most 64 bits";
-	if (*at != ' ' && *at != '\t')
+	if (*pos != ' ' && *pos != '\t')
 		return "a blank behind START";
-	line->dialect |= *at++ == ' ' ? 0 : JP_LINT_BLANKS;
-	if (!parse_number(&at, line, &line->size))
+	line->dialect |= *pos++ == ' ' ? 0 : JP_LINT_BLANKS;
+	if (!parse_number(&pos, line, &line->size))
 		return "SIZE, a hexadecimal number of at most 64 bits";
-	if (*at != ' ' && *at != '\t' && *at != '\r' && *at)
+	if (*pos != ' ' && *pos != '\t' && *pos != '\r' && *pos)
 		return "a blank behind SIZE";
-	if (*at == ' ' || *at == '\t')
-		line->dialect |= *at++ == ' ' ? 0 : JP_LINT_BLANKS;
-	line->name = at;
+	if (*pos == ' ' || *pos == '\t')
+		line->dialect |= *pos++ == ' ' ? 0 : JP_LINT_BLANKS;
+	line->name = pos;
 	return NULL;
 }
 
@@ -76,9 +76,9 @@ static int parse_text(struct jp_lint_map *map, size_t size)
 	uint64_t number = 0;
 	int ret = 0;
 
-	for (size_t at = 0, next; at < size && !ret; at = next) {
+	for (size_t offset = 0, next; offset < size && !ret; offset = next) {
 		struct jp_lint_line line = {.number = ++number};
-		char *newline = memchr(map->text + at, '\n', size - at);
+		char *newline = memchr(map->text + offset, '\n', size - offset);
 		size_t end = newline ? (size_t)(newline - map->text) : size;
 		const char *why;
 
@@ -87,12 +87,12 @@ static int parse_text(struct jp_lint_map *map, size_t size)
 		map->text[end] = '\0';
 		if (number > MOST_LINES)
 			return -E2BIG;
-		why = parse_line(map->text + at, end - at, &line);
+		why = parse_line(map->text + offset, end - offset, &line);
 		if (why) {
 			ret = keep_bad_line(map, number, why);
 			continue;
 		}
-		if (end > at && map->text[end - 1] == '\r') {
+		if (end > offset && map->text[end - 1] == '\r') {
 			line.dialect |= JP_LINT_RETURN;
 			map->text[end - 1] = '\0';
 		}

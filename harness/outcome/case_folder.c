@@ -88,10 +88,10 @@ static double read_seconds(const char *dir)
 {
 	size_t size;
 	jp_cleanup_free char *text = jp_run_dir_read(dir, "seconds", &size);
-	const char *at = text;
+	const char *pos = text;
 	double seconds;
 
-	return at && jp_number_take_real(&at, &seconds) && seconds < 1e9 ? seconds : 0;
+	return pos && jp_number_take_real(&pos, &seconds) && seconds < 1e9 ? seconds : 0;
 }
 
 void jp_case_folder_judge(const struct jp_case *cas, const char *dir, struct jp_result *result)

@@ -14,8 +14,8 @@
 static const char *make_printable(const char *name, char *capacity, size_t size)
 {
 	snprintf(capacity, size, "%s", name);
-	for (char *at = capacity; (at = strchr(at, '\n'));)
-		*at = '?';
+	for (char *pos = capacity; (pos = strchr(pos, '\n'));)
+		*pos = '?';
 	return jp_printable(capacity);
 }
 
@@ -32,15 +32,15 @@ static void print_share(const char *what, uint64_t count, uint64_t of, const cha
 static void print_column(int width, uint64_t value)
 {
 	char text[24];
-	size_t at = sizeof(text);
+	size_t first = sizeof(text);
 
 	do
-		text[--at] = (char)('0' + value % 10);
+		text[--first] = (char)('0' + value % 10);
 	while (value /= 10);
-	while (sizeof(text) - at < (size_t)width)
-		text[--at] = ' ';
-	text[--at] = ' ';
-	fwrite_unlocked(text + at, 1, sizeof(text) - at, stdout);
+	while (sizeof(text) - first < (size_t)width)
+		text[--first] = ' ';
+	text[--first] = ' ';
+	fwrite_unlocked(text + first, 1, sizeof(text) - first, stdout);
 }
 
 static void print_row(const struct jp_figures *figures)

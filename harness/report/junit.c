@@ -134,8 +134,8 @@ void jp_junit_write(FILE *out, const struct jp_result *results, size_t count)
 		fputs("  <testsuite", out);
 		put_attribute(out, "name", study);
 		put_counts(out, results + i, next - i);
-		for (size_t at = i; at < next; at++)
-			put_case(out, &results[at]);
+		for (size_t k = i; k < next; k++)
+			put_case(out, &results[k]);
 		fputs("  </testsuite>\n", out);
 	}
 	fputs("</testsuites>\n", out);

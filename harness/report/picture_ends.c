@@ -143,8 +143,8 @@ static int end_record(const struct jp_picture_ends *ends, const struct jp_boxes 
 	unsigned int left = MOST_PARTS;
 	int failed = 0;
 
-	for (size_t at = 0;
-	     !failed && left && jp_boxes_find_next(boxes, record->pid, &box, &at, &item);) {
+	for (size_t cursor = 0;
+	     !failed && left && jp_boxes_find_next(boxes, record->pid, &box, &cursor, &item);) {
 		const struct jp_picture_end *end = &ends->list[item];
 
 		if (end->addr <= record->addr && until <= end->end) {
@@ -177,7 +177,7 @@ int jp_picture_ends_apply(struct jp_picture_ends *ends, struct jp_picture_boxes 
 	int failed = 0;
 	uint64_t pid;
 
-	for (size_t at = 0; !failed && (exit = jp_map_next(&ends->exits, &at, &pid));)
+	for (size_t cursor = 0; !failed && (exit = jp_map_next(&ends->exits, &cursor, &pid));)
 		failed = end_process(ends, (uint32_t)pid, exit);
 	for (size_t i = 0; i < ends->count && !failed; i++) {
 		const struct jp_picture_end *end = &ends->list[i];

@@ -22,12 +22,13 @@ int jp_stack_move(struct jp_stack_move *move, size_t *number)
 	struct jp_picture_frame frame;
 	size_t depth = 0;
 
-	for (uint32_t at = (uint32_t)*number; at && depth < JP_PICTURE_FRAMES; at = frame.callers) {
-		callers = move->moved[at];
+	for (uint32_t old_number = (uint32_t)*number; old_number && depth < JP_PICTURE_FRAMES;
+	     old_number = frame.callers) {
+		callers = move->moved[old_number];
 		if (callers)
 			break;
-		path[depth++] = at;
-		memcpy(&frame, move->old[at]->bytes, sizeof(frame));
+		path[depth++] = old_number;
+		memcpy(&frame, move->old[old_number]->bytes, sizeof(frame));
 	}
 	while (depth--) {
 		const struct jp_text *kept;

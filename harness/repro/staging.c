@@ -212,14 +212,14 @@ void jp_repro_judge(const struct jp_repro *repro, const char *dir, struct jp_res
 {
 	static const char there[] = "./case";
 	size_t length = strlen(dir);
-	char *at = result->why, *rest;
+	char *pos = result->why, *rest;
 
 	jp_case_folder_judge(repro->cas, dir, result);
-	while ((at = strstr(at, dir))) {
-		rest = at + length;
-		memcpy(at, there, strlen(there));
-		at += strlen(there);
-		memmove(at, rest, strlen(rest) + 1);
+	while ((pos = strstr(pos, dir))) {
+		rest = pos + length;
+		memcpy(pos, there, strlen(there));
+		pos += strlen(there);
+		memmove(pos, rest, strlen(rest) + 1);
 	}
 }
 

@@ -44,13 +44,13 @@ static bool split_path(const char *path, struct tar_head *head)
 		memcpy(head->name, path, length);
 		return true;
 	}
-	for (size_t at = length - 1; at > 0; at--) {
-		if (path[at] != '/' || at > sizeof(head->prefix) || at + 1 == length)
+	for (size_t slash = length - 1; slash > 0; slash--) {
+		if (path[slash] != '/' || slash > sizeof(head->prefix) || slash + 1 == length)
 			continue;
-		if (length - at - 1 > sizeof(head->name))
+		if (length - slash - 1 > sizeof(head->name))
 			return false;
-		memcpy(head->prefix, path, at);
-		memcpy(head->name, path + at + 1, length - at - 1);
+		memcpy(head->prefix, path, slash);
+		memcpy(head->name, path + slash + 1, length - slash - 1);
 		return true;
 	}
 	return false;

@@ -46,8 +46,8 @@ struct readers_request {
 
 bool jp_readers_are_valid(const char *words)
 {
-	for (const char *at = words; *at; at++)
-		if (!isalnum((unsigned char)*at) && !strchr(",-_.", *at))
+	for (const char *pos = words; *pos; pos++)
+		if (!isalnum((unsigned char)*pos) && !strchr(",-_.", *pos))
 			return false;
 	return *words && *words != ',' && *words != '.';
 }

@@ -297,9 +297,9 @@ void jp_workload_process_last_words(const struct jp_workload_process *process, c
 	got = fread(tail, 1, sizeof(tail) - 1, file);
 	tail[got] = '\0';
 	/* Find the start of the last five lines. */
-	for (int lines = 0, at = (int)got - 2; at >= 0 && from == tail; at--)
-		if (tail[at] == '\n' && ++lines == 5)
-			from = tail + at + 1;
+	for (int lines = 0, i = (int)got - 2; i >= 0 && from == tail; i--)
+		if (tail[i] == '\n' && ++lines == 5)
+			from = tail + i + 1;
 	for (line = strtok_r(from, "\n", &save); line && used < size;
 	     line = strtok_r(NULL, "\n", &save))
 		used += (size_t)snprintf(text + used, size - used, "\n  it printed: %s", line);

@@ -84,11 +84,11 @@ static void count_late_names(struct jp_checks *checks, enum jp_trace_source sour
 {
 	struct jp_published_name name;
 	struct ran *ran;
-	size_t at = 0;
+	size_t cursor = 0;
 	uint64_t ip;
 
 	while (has_file(checks, source) &&
-	       (ran = jp_map_next(&checks->now->ran[source], &at, &ip))) {
+	       (ran = jp_map_next(&checks->now->ran[source], &cursor, &ip))) {
 		add_runs(&ran->missing, &ran->absent);
 		move_counts_between_names(checks->tally, source, &ran->absent, JP_NAME_NONE,
 					  JP_NAME_MISSING);
@@ -131,13 +131,13 @@ static void count_names_for_attached(struct jp_checks *checks, enum jp_trace_sou
 	struct jp_attached *to = &checks->attached[source];
 	struct jp_published_name name;
 	const struct ran *ran;
-	size_t at = 0;
+	size_t cursor = 0;
 	uint64_t ip;
 
 	*to = (struct jp_attached){0};
 	if (source == JP_SOURCE_DUMP && !checks->now->has_marker)
 		return;
-	while ((ran = jp_map_next(&checks->now->ran[source], &at, &ip))) {
+	while ((ran = jp_map_next(&checks->now->ran[source], &cursor, &ip))) {
 		if (!ran->named.insns || !jp_published_is_emitted(checks->published, ip))
 			continue;
 		find[source](checks->published, ip, &name);
@@ -377,12 +377,12 @@ static void count_names_gone_from_files(struct jp_checks *checks, enum jp_trace_
 	struct jp_tally *tally = checks->tally;
 	struct jp_published_name name;
 	const struct ran *ran;
-	size_t at = 0;
+	size_t cursor = 0;
 	uint64_t ip;
 
 	tally->attached[source] += checks->now->attached[source].attached;
 	tally->detached[source] += checks->now->attached[source].detached;
-	while ((ran = jp_map_next(&checks->now->ran[source], &at, &ip))) {
+	while ((ran = jp_map_next(&checks->now->ran[source], &cursor, &ip))) {
 		const uint64_t insns = ran->named.insns + ran->missing.insns;
 
 		find[source](checks->published, ip, &name);

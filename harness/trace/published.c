@@ -92,13 +92,13 @@ static void free_files(struct jp_published_files *published)
 uint64_t jp_published_read_marker(uint32_t prot, const char *name)
 {
 	static const char start[] = "/jit-";
-	const char *at = strrchr(name, '/');
+	const char *pos = strrchr(name, '/');
 	uint64_t pid;
 
-	if (!at || !(prot & JP_PROT_EXEC) || strncmp(at, start, strlen(start)) != 0)
+	if (!pos || !(prot & JP_PROT_EXEC) || strncmp(pos, start, strlen(start)) != 0)
 		return 0;
-	at += strlen(start);
-	return jp_number_take(&at, 10, INT32_MAX, &pid) && strcmp(at, ".dump") == 0 ? pid : 0;
+	pos += strlen(start);
+	return jp_number_take(&pos, 10, INT32_MAX, &pid) && strcmp(pos, ".dump") == 0 ? pid : 0;
 }
 
 int jp_published_read(uint32_t pid, uint64_t launched, struct jp_published_files *published,

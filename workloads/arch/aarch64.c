@@ -122,12 +122,12 @@ static void call_target(struct jp_code *code)
 	code->now.bp |= JP_INSN_RETURN;
 }
 
-void jp_arch_end_branch(struct jp_code *code, uint32_t at)
+void jp_arch_end_branch(struct jp_code *code, uint32_t branch)
 {
 	const uint32_t insn =
-		0xb4000000 | encode_distance((int32_t)(code->emitted->size - at)) | TARGET;
+		0xb4000000 | encode_distance((int32_t)(code->emitted->size - branch)) | TARGET;
 
-	jp_code_patch(code, at, &insn, sizeof(insn));
+	jp_code_patch(code, branch, &insn, sizeof(insn));
 }
 
 void jp_arch_emit_ret(struct jp_code *code)

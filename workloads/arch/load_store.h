@@ -98,11 +98,11 @@ void jp_arch_call_next(struct jp_code *code)
 	call_and_restore_step(code, 8);
 }
 
-void jp_arch_repeat(struct jp_code *code, uint32_t at, uint32_t top)
+void jp_arch_repeat(struct jp_code *code, uint32_t counter_offset, uint32_t top)
 {
-	load(code, COUNT, STACK, (int32_t)at);
+	load(code, COUNT, STACK, (int32_t)counter_offset);
 	count_down(code);
-	store(code, COUNT, STACK, at);
+	store(code, COUNT, STACK, counter_offset);
 	branch_back_to(code, top);
 }
 

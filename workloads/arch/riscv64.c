@@ -150,11 +150,11 @@ static void call_target(struct jp_code *code)
 	code->now.bp &= ~JP_INSN_RETURN;
 }
 
-void jp_arch_end_branch(struct jp_code *code, uint32_t at)
+void jp_arch_end_branch(struct jp_code *code, uint32_t branch)
 {
-	const uint32_t insn = encode_branch(0x63, TARGET, code->emitted->size - at);
+	const uint32_t insn = encode_branch(0x63, TARGET, code->emitted->size - branch);
 
-	jp_code_patch(code, at, &insn, sizeof(insn));
+	jp_code_patch(code, branch, &insn, sizeof(insn));
 }
 
 void jp_arch_emit_ret(struct jp_code *code)

@@ -108,16 +108,16 @@ uint32_t jp_arch_branch_at_end(struct jp_code *code)
 	return code->emitted->size;
 }
 
-void jp_arch_end_branch(struct jp_code *code, uint32_t at)
+void jp_arch_end_branch(struct jp_code *code, uint32_t branch)
 {
-	const uint8_t distance = code->emitted->size - at;
+	const uint8_t distance = code->emitted->size - branch;
 
-	jp_code_patch(code, at - 1, &distance, 1);
+	jp_code_patch(code, branch - 1, &distance, 1);
 }
 
-void jp_arch_repeat(struct jp_code *code, uint32_t at, uint32_t top)
+void jp_arch_repeat(struct jp_code *code, uint32_t counter_offset, uint32_t top)
 {
-	access_memory(code, DEC, 1, SP, at);
+	access_memory(code, DEC, 1, SP, counter_offset);
 	jump_back_to(code, top);
 }
 

@@ -35,14 +35,14 @@ void jp_arch_begin_calls(struct jp_code *code);
 /* Emits a branch that is taken if there is no next step. Returns its offset, by which
  * jp_arch_end_branch() makes it lead to the end of the code so far. */
 uint32_t jp_arch_branch_at_end(struct jp_code *code);
-void jp_arch_end_branch(struct jp_code *code, uint32_t at);
+void jp_arch_end_branch(struct jp_code *code, uint32_t branch);
 /* Calls the next step's function. Then restores the step's address, as jp_arch_begin_body() stored
  * it. */
 void jp_arch_call_next(struct jp_code *code);
 void jp_arch_jump_to_next(struct jp_code *code);
-/* Decrements the count @at bytes above the stack pointer, and branches to offset @top unless it is
- * 0 then. */
-void jp_arch_repeat(struct jp_code *code, uint32_t at, uint32_t top);
+/* Decrements the count @counter_offset bytes above the stack pointer, and branches to offset @top
+ * unless it is 0 then. */
+void jp_arch_repeat(struct jp_code *code, uint32_t counter_offset, uint32_t top);
 /* Writes to each of 32 pages above the stack pointer, as compilers do to detect a stack overflow.
  */
 void jp_arch_touch_pages(struct jp_code *code);

@@ -40,7 +40,7 @@ static int open_heap(struct jp_region *region, const char *name)
 
 /* Maps by moving the program break, which grows only upwards. brk(2) takes no protection, so @prot
  * is not used. */
-static int map_heap(struct jp_region *region, size_t at, size_t size, int prot,
+static int map_heap(struct jp_region *region, size_t offset, size_t size, int prot,
 		    unsigned char *wanted, unsigned char **got)
 {
 	unsigned char *end = sbrk(0);
@@ -63,7 +63,7 @@ static int open_sysv(struct jp_region *region, const char *name)
 	return 0;
 }
 
-static int map_sysv(struct jp_region *region, size_t at, size_t size, int prot,
+static int map_sysv(struct jp_region *region, size_t offset, size_t size, int prot,
 		    unsigned char *wanted, unsigned char **got)
 {
 	int flags = (prot & PROT_WRITE || !prot ? 0 : SHM_RDONLY) |
@@ -167,14 +167,14 @@ static int open_views(struct jp_region *region, const char *name)
 	return 0;
 }
 
-int jp_backing_map(struct jp_region *region, size_t at, size_t size, int prot,
+int jp_backing_map(struct jp_region *region, size_t offset, size_t size, int prot,
 		   unsigned char *wanted, unsigned char **got)
 {
 	int flags = region->kind->flags, over = region->reserved ? MAP_FIXED : MAP_FIXED_NOREPLACE;
 	/* Each shared mapping of /dev/zero gets a file of its own, so that its offset is 0. */
 	bool first = region->fd < 0 || (region->kind->open == open_zero && (flags & MAP_SHARED));
 	void *memory = mmap(wanted, size, prot, flags | (wanted ? over : 0), region->fd,
-			    first ? 0 : region->offset + at);
+			    first ? 0 : region->offset + offset);
 
 	if (memory == MAP_FAILED)
 		return -errno;
@@ -186,10 +186,10 @@ int jp_backing_map(struct jp_region *region, size_t at, size_t size, int prot,
 	return 0;
 }
 
-static int map_named_memory(struct jp_region *region, size_t at, size_t size, int prot,
+static int map_named_memory(struct jp_region *region, size_t offset, size_t size, int prot,
 			    unsigned char *wanted, unsigned char **got)
 {
-	int ret = jp_backing_map(region, at, size, prot, wanted, got);
+	int ret = jp_backing_map(region, offset, size, prot, wanted, got);
 
 	if (ret || !prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, *got, size, "jitproof"))
 		return ret;

@@ -118,9 +118,9 @@ int jp_child_reap(struct jp_child *process, uint64_t since)
 	else if (process->outside)
 		jp_truth_task_released(process->outside, process->outside);
 	pthread_mutex_lock(&lock);
-	for (struct jp_child **at = &alive; *at; at = &(*at)->next) {
-		if (*at == process) {
-			*at = process->next;
+	for (struct jp_child **link = &alive; *link; link = &(*link)->next) {
+		if (*link == process) {
+			*link = process->next;
 			break;
 		}
 	}

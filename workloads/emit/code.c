@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-void jp_code_patch(struct jp_code *code, uint32_t at, const void *bytes, uint32_t count)
+void jp_code_patch(struct jp_code *code, uint32_t offset, const void *bytes, uint32_t count)
 {
-	if (code->out && at + count <= code->capacity)
-		memcpy(code->out + at, bytes, count);
+	if (code->out && offset + count <= code->capacity)
+		memcpy(code->out + offset, bytes, count);
 }
 
 void jp_code_insn(struct jp_code *code, const void *bytes, uint32_t count)
@@ -31,12 +31,12 @@ void jp_code_lower(struct jp_code *code, const void *bytes, uint32_t count, int3
 int32_t jp_code_word(struct jp_code *code, uint8_t padding)
 {
 	struct jp_emitted *emitted = code->emitted;
-	uint32_t at = (emitted->size + 7) & -8;
+	uint32_t offset = (emitted->size + 7) & -8;
 
-	while (emitted->size < at)
+	while (emitted->size < offset)
 		jp_code_patch(code, emitted->size++, &padding, 1);
-	jp_code_patch(code, at, "\0\0\0\0\0\0\0", 8);
-	emitted->word = at;
-	emitted->size = at + 8;
-	return (int32_t)(at - code->loads_word);
+	jp_code_patch(code, offset, "\0\0\0\0\0\0\0", 8);
+	emitted->word = offset;
+	emitted->size = offset + 8;
+	return (int32_t)(offset - code->loads_word);
 }

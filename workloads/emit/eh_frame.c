@@ -161,7 +161,7 @@ static int find_rule(const struct jp_truth_insn *insn, struct rule *rule)
 static int put_rows(struct table *table, const struct jp_emitted *emitted)
 {
 	struct rule now = {.reg = jp_arch_elf.sp, .offset = jp_arch_elf.pushed};
-	uint32_t at = 0;
+	uint32_t row_offset = 0;
 
 	for (uint32_t i = 0; i < emitted->nr_insns; i++) {
 		const struct jp_truth_insn *insn = &emitted->insns[i];
@@ -174,9 +174,9 @@ static int put_rows(struct table *table, const struct jp_emitted *emitted)
 		if (next.reg == now.reg && next.offset == now.offset && next.bp == now.bp &&
 		    next.returns == now.returns && next.signs == now.signs)
 			continue;
-		if (insn->offset != at)
-			put_advance(table, insn->offset - at);
-		at = insn->offset;
+		if (insn->offset != row_offset)
+			put_advance(table, insn->offset - row_offset);
+		row_offset = insn->offset;
 		put_u8(table, CFA_DEF);
 		put_uleb(table, next.reg);
 		put_uleb(table, next.offset);

@@ -71,9 +71,10 @@ static int describe_frames(const struct jp_emitted *emitted, unsigned char out[J
 	return 0;
 }
 
-/* Writes call frame information after the function at offset @at of the arena, if it must be in
+/* Writes call frame information after the function at offset @offset of the arena, if it must be in
  * memory. Returns the number of bytes of the arena that function and information use, or -errno. */
-static int write_frames(const struct jp_arena *arena, size_t at, const struct jp_emitted *emitted)
+static int write_frames(const struct jp_arena *arena, size_t offset,
+			const struct jp_emitted *emitted)
 {
 	unsigned char frames[JP_EH_FRAME_MOST];
 	struct jp_published published = {.unwinding_mapped = 0};
@@ -84,9 +85,9 @@ static int write_frames(const struct jp_arena *arena, size_t at, const struct jp
 		return ret;
 	if (!published.unwinding_mapped)
 		return emitted->size;
-	if (behind + published.unwinding_mapped > arena->size - at)
+	if (behind + published.unwinding_mapped > arena->size - offset)
 		return -ENOSPC;
-	memcpy(arena->write + at + behind, frames, published.unwinding_mapped);
+	memcpy(arena->write + offset + behind, frames, published.unwinding_mapped);
 	return behind + published.unwinding_mapped;
 }
 
@@ -108,28 +109,29 @@ static uint32_t record_layout(enum jp_shape shape, const struct jp_emitted *emit
 
 int jp_emit_write(struct jp_arena *arena, enum jp_shape shape, struct jp_function *function)
 {
-	size_t at = (arena->used + JP_CODE_ALIGN - 1) & -JP_CODE_ALIGN;
+	size_t offset = (arena->used + JP_CODE_ALIGN - 1) & -JP_CODE_ALIGN;
 	struct jp_emitted emitted;
 	int ret, taken;
 
 	if (arena->protect == JP_PROTECT_FLIP && arena->executable)
 		return -EBUSY; /* threads may run the arena's code, so it must stay executable */
-	if (at > arena->size)
+	if (offset > arena->size)
 		return -ENOSPC;
-	ret = jp_shape_emit(shape, arena->write + at, arena->size - at, &emitted);
+	ret = jp_shape_emit(shape, arena->write + offset, arena->size - offset, &emitted);
 	if (ret)
 		return ret;
-	taken = write_frames(arena, at, &emitted);
+	taken = write_frames(arena, offset, &emitted);
 	if (taken < 0)
 		return taken;
-	__builtin___clear_cache((char *)arena->exec + at, (char *)arena->exec + at + emitted.size);
+	__builtin___clear_cache((char *)arena->exec + offset,
+				(char *)arena->exec + offset + emitted.size);
 	*function = (struct jp_function){.id = jp_truth_id(),
 					 .layout = record_layout(shape, &emitted),
 					 .shape = shape,
-					 .code = (uintptr_t)arena->exec + at,
+					 .code = (uintptr_t)arena->exec + offset,
 					 .size = emitted.size,
 					 .word_at = emitted.word};
-	arena->used = at + taken;
+	arena->used = offset + taken;
 	return 0;
 }
 
@@ -162,11 +164,11 @@ static void record_frames(struct jp_function *function)
 
 int jp_emit_set_word(struct jp_arena *arena, struct jp_function *function, uint64_t word)
 {
-	uint64_t at = function->code + function->word_at - (uintptr_t)arena->exec;
+	uint64_t offset = function->code + function->word_at - (uintptr_t)arena->exec;
 
 	if (!function->word_at)
 		return -EINVAL;
-	memcpy(arena->write + at, &word, sizeof(word));
+	memcpy(arena->write + offset, &word, sizeof(word));
 	function->word = word;
 	record_frames(function);
 	return 0;

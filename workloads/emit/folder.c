@@ -73,7 +73,7 @@ int jp_folder_path(char path[JP_FOLDER_PATH], const char *name)
 	return 0;
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *position)
 {
 	return remove(path);
 }

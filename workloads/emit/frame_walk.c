@@ -40,14 +40,14 @@ static struct used_stack find_used_stack(void)
 /* Reads @count frame records. A record outside our stack may be unmapped: read it by a system call,
  * as if it belonged to another process, so that it causes no signal. Inside, save the call: it is
  * slow, and security modules of the kernel run in it. */
-static ssize_t read_records(const uint64_t *at, uintptr_t (*frames)[2], uint32_t count)
+static ssize_t read_records(const uint64_t *first_record, uintptr_t (*frames)[2], uint32_t count)
 {
 	const struct used_stack stack = find_used_stack();
 	struct iovec to = {frames, count * sizeof(*frames)}, from[16];
 	bool inside = true;
 
 	for (uint32_t i = 0; i < count; i++) {
-		const uintptr_t record = at[i] - jp_arch_elf.fp_above;
+		const uintptr_t record = first_record[i] - jp_arch_elf.fp_above;
 
 		from[i] = (struct iovec){(void *)record, sizeof(*frames)};
 		inside &= record >= stack.low && record < stack.high &&
@@ -62,9 +62,9 @@ static ssize_t read_records(const uint64_t *at, uintptr_t (*frames)[2], uint32_t
 	return process_vm_readv(syscall(SYS_gettid), &to, 1, from, count, 0);
 }
 
-uint32_t jp_frame_read(const uint64_t *at, uintptr_t (*frames)[2], uint32_t count)
+uint32_t jp_frame_read(const uint64_t *first_record, uintptr_t (*frames)[2], uint32_t count)
 {
-	const ssize_t got = read_records(at, frames, count);
+	const ssize_t got = read_records(first_record, frames, count);
 
 	if (got < 0 && errno != EFAULT) {
 		fprintf(stderr, "jitproof workload: process_vm_readv on itself: %s\n",

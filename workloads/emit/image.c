@@ -58,10 +58,10 @@ struct program {
 	char build_id[2 * BUILD_ID + 1];
 };
 
-static void read_notes(const unsigned char *at, size_t size, struct program *program)
+static void read_notes(const unsigned char *pos, size_t size, struct program *program)
 {
 	while (size >= sizeof(ElfW(Nhdr))) {
-		const ElfW(Nhdr) *note = (const void *)at;
+		const ElfW(Nhdr) *note = (const void *)pos;
 		size_t name = (note->n_namesz + 3u) & -4u;
 		size_t whole = sizeof(*note) + name + ((note->n_descsz + 3u) & -4u);
 
@@ -72,7 +72,7 @@ static void read_notes(const unsigned char *at, size_t size, struct program *pro
 			for (unsigned i = 0; i < note->n_descsz; i++)
 				sprintf(program->build_id + 2 * i, "%02x",
 					((const unsigned char *)(note + 1))[name + i]);
-		at += whole;
+		pos += whole;
 		size -= whole;
 	}
 }

@@ -29,9 +29,9 @@ struct position {
 	uint64_t ip, sp, bp;
 };
 
-static bool read_word(pid_t pid, uint64_t at, uintptr_t *word)
+static bool read_word(pid_t pid, uint64_t addr, uintptr_t *word)
 {
-	struct iovec to = {word, sizeof(*word)}, from = {(void *)(uintptr_t)at, sizeof(*word)};
+	struct iovec to = {word, sizeof(*word)}, from = {(void *)(uintptr_t)addr, sizeof(*word)};
 
 	return process_vm_readv(pid, &to, 1, &from, 1, 0) == sizeof(*word);
 }
@@ -40,17 +40,17 @@ static bool read_word(pid_t pid, uint64_t at, uintptr_t *word)
  * an earlier measurement or there is no room. */
 static int add_insn(struct jp_emitted *emitted, const struct jp_truth_insn *insn)
 {
-	uint32_t at = emitted->nr_insns;
+	uint32_t index = emitted->nr_insns;
 
-	while (at && emitted->insns[at - 1].offset >= insn->offset)
-		at--;
-	if (at < emitted->nr_insns && emitted->insns[at].offset == insn->offset)
-		return memcmp(&emitted->insns[at], insn, sizeof(*insn)) ? -ENOTSUP : 0;
+	while (index && emitted->insns[index - 1].offset >= insn->offset)
+		index--;
+	if (index < emitted->nr_insns && emitted->insns[index].offset == insn->offset)
+		return memcmp(&emitted->insns[index], insn, sizeof(*insn)) ? -ENOTSUP : 0;
 	if (emitted->nr_insns == sizeof(emitted->insns) / sizeof(*emitted->insns))
 		return -ENOTSUP;
-	memmove(&emitted->insns[at + 1], &emitted->insns[at],
-		(emitted->nr_insns - at) * sizeof(*insn));
-	emitted->insns[at] = *insn;
+	memmove(&emitted->insns[index + 1], &emitted->insns[index],
+		(emitted->nr_insns - index) * sizeof(*insn));
+	emitted->insns[index] = *insn;
 	emitted->nr_insns++;
 	return 0;
 }

@@ -106,7 +106,7 @@ static int add_frames(struct maker *maker, const struct jp_emitted *emitted, uin
 
 static int add_code(struct maker *maker, unsigned variant)
 {
-	size_t at = variant % 7 * 64; /* variants have functions at different places */
+	size_t code_offset = variant % 7 * 64; /* variants have functions at different places */
 
 	for (int i = 0; i < JP_OBJECT_FUNCTIONS; i++) {
 		enum jp_shape shape = maker->kind->shapes[(i + variant) % JP_OBJECT_FUNCTIONS];
@@ -114,48 +114,48 @@ static int add_code(struct maker *maker, unsigned variant)
 			maker->kind->frames == JP_FRAMES_ALL ||
 			(maker->kind->frames == JP_FRAMES_LAST && i + 1 == JP_OBJECT_FUNCTIONS);
 		struct jp_emitted emitted;
-		int ret = jp_shape_emit(shape, maker->bytes + count_bytes(TEXT) + at,
-					TEXT_ROOM - at, &emitted);
+		int ret = jp_shape_emit(shape, maker->bytes + count_bytes(TEXT) + code_offset,
+					TEXT_ROOM - code_offset, &emitted);
 
 		if (!ret && has_cfi)
-			ret = add_frames(maker, &emitted, count_bytes(TEXT_ADDR) + at);
+			ret = add_frames(maker, &emitted, count_bytes(TEXT_ADDR) + code_offset);
 		if (ret)
 			return ret;
 		maker->object->functions[i] =
 			(struct jp_function){.shape = shape,
 					     .cfi_status = has_cfi ? JP_CFI_RIGHT : JP_CFI_ABSENT,
-					     .code = count_bytes(TEXT_ADDR) + at,
+					     .code = count_bytes(TEXT_ADDR) + code_offset,
 					     .size = emitted.size,
 					     .word = emitted.word ? maker->kind->word : 0,
 					     .word_at = emitted.word};
 		if (emitted.word)
-			memcpy(maker->bytes + count_bytes(TEXT) + at + emitted.word,
+			memcpy(maker->bytes + count_bytes(TEXT) + code_offset + emitted.word,
 			       &maker->kind->word, sizeof(maker->kind->word));
-		at = (at + emitted.size + 15 + variant % 5 * 16) & -16;
-		if (at > TEXT_ROOM)
+		code_offset = (code_offset + emitted.size + 15 + variant % 5 * 16) & -16;
+		if (code_offset > TEXT_ROOM)
 			return -ENOSPC;
 	}
 	maker->object->text_at = count_bytes(TEXT);
 	maker->object->text_addr = count_bytes(TEXT_ADDR);
-	maker->object->text_size = (at + count_bytes(1) - 1) & -count_bytes(1);
+	maker->object->text_size = (code_offset + count_bytes(1) - 1) & -count_bytes(1);
 	return 0;
 }
 
 /* Writes .eh_frame_hdr, the table from addresses to entries. Returns its file offset. */
 static size_t add_table(struct maker *maker)
 {
-	size_t at = (FRAMES + maker->frames + 4 + 7) & -8;
+	size_t table_offset = (FRAMES + maker->frames + 4 + 7) & -8;
 
 	maker->table.version = 1;
 	maker->table.frame_encoding = 0x1b; /* relative to itself, 4 bytes */
 	maker->table.count_encoding = 0x03;
 	maker->table.table_encoding = 0x3b; /* relative to the table */
-	maker->table.frame = FRAMES - (int)(at + 4);
+	maker->table.frame = FRAMES - (int)(table_offset + 4);
 	for (uint32_t i = 0; i < maker->table.count; i++)
 		for (int k = 0; k < 2; k++)
-			maker->table.rows[i][k] -= at;
-	memcpy(maker->bytes + at, &maker->table, sizeof(maker->table));
-	return at;
+			maker->table.rows[i][k] -= table_offset;
+	memcpy(maker->bytes + table_offset, &maker->table, sizeof(maker->table));
+	return table_offset;
 }
 
 /* Derives the build id from the text, so that no two files share a build id. */

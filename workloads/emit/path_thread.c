@@ -94,21 +94,21 @@ int jp_path_thread_by(jp_path_next next, void *context)
 
 unsigned jp_path_stop(const struct jp_path *paths)
 {
-	struct runner **at = &runners;
+	struct runner **link = &runners;
 	unsigned stopped = 0;
 
 	for (struct runner *runner = runners; runner; runner = runner->next)
 		if (!paths || runner->paths == paths)
 			atomic_store(&runner->stop, 1);
-	while (*at) {
-		struct runner *runner = *at;
+	while (*link) {
+		struct runner *runner = *link;
 
 		if (!atomic_load(&runner->stop)) {
-			at = &runner->next;
+			link = &runner->next;
 			continue;
 		}
 		jp_thread_join(runner->thread, NULL);
-		*at = runner->next;
+		*link = runner->next;
 		sem_destroy(&runner->inside);
 		free(runner);
 		stopped++;

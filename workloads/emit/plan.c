@@ -80,16 +80,16 @@ const struct jp_option *jp_plan_options(void *context)
 /* Appends a new program to the list and stores it in *@made. Returns 0 or -errno. */
 static int add_program(struct plan_scene *scene, struct jp_program **made)
 {
-	struct jp_program **at = &scene->oldest, *program = calloc(1, sizeof(*program));
+	struct jp_program **link = &scene->oldest, *program = calloc(1, sizeof(*program));
 	int ret = program ? jp_program_make(program, scene->plan) : -ENOMEM;
 
 	if (ret) {
 		free(program);
 		return ret;
 	}
-	while (*at)
-		at = &(*at)->next;
-	*at = *made = program;
+	while (*link)
+		link = &(*link)->next;
+	*link = *made = program;
 	return 0;
 }
 

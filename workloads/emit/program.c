@@ -110,7 +110,7 @@ static const struct jp_function *pick_function(const struct jp_program *program,
  * the innermost function varies. A function without frame pointer hides its caller from the
  * kernel's walk while its callees run, so only every second path has such functions in the
  * middle. */
-static enum jp_shape pick_mixed_shape(unsigned path, unsigned at, unsigned depth)
+static enum jp_shape pick_mixed_shape(unsigned path, unsigned level, unsigned depth)
 {
 	static const enum jp_shape outer[PATHS] = {
 		JP_SHAPE_FP, JP_SHAPE_FP,    JP_SHAPE_LONG,    JP_SHAPE_FP,
@@ -124,24 +124,24 @@ static enum jp_shape pick_mixed_shape(unsigned path, unsigned at, unsigned depth
 	};
 	enum jp_shape shape;
 
-	if (at + 1 == depth)
+	if (level + 1 == depth)
 		return inner[path % PATHS];
-	if (!at)
+	if (!level)
 		return outer[path % PATHS];
-	if (at == 1 + path % 4)
+	if (level == 1 + path % 4)
 		return JP_SHAPE_LARGE;
-	shape = middle[(at + path) % (sizeof(middle) / sizeof(middle[0]))];
+	shape = middle[(level + path) % (sizeof(middle) / sizeof(middle[0]))];
 	return shape == JP_SHAPE_NO_FP && path % 2 == 0 ? JP_SHAPE_FP : shape;
 }
 
-static enum jp_shape pick_shape(const struct jp_plan *plan, unsigned path, unsigned at)
+static enum jp_shape pick_shape(const struct jp_plan *plan, unsigned path, unsigned level)
 {
 	if (!plan->nr_shapes)
-		return pick_mixed_shape(path, at, plan->depth);
+		return pick_mixed_shape(path, level, plan->depth);
 	/* The last shape of the list is that of the innermost function. */
-	if (at + 1 == plan->depth)
+	if (level + 1 == plan->depth)
 		return plan->shapes[plan->nr_shapes - 1];
-	return plan->shapes[at % (plan->nr_shapes - (plan->nr_shapes > 1))];
+	return plan->shapes[level % (plan->nr_shapes - (plan->nr_shapes > 1))];
 }
 
 int jp_program_make_paths(struct jp_program *program, const struct jp_plan *plan)
@@ -153,9 +153,9 @@ int jp_program_make_paths(struct jp_program *program, const struct jp_plan *plan
 	ret = functions && program->paths ? 0 : -ENOMEM;
 
 	for (unsigned path = 0; path < PATHS && !ret; path++) {
-		for (unsigned at = 0; at < plan->depth; at++)
-			functions[at] =
-				pick_function(program, pick_shape(plan, path, at), path * 3 + at);
+		for (unsigned level = 0; level < plan->depth; level++)
+			functions[level] = pick_function(program, pick_shape(plan, path, level),
+							 path * 3 + level);
 		ret = jp_path_make(&program->paths[path], functions, plan->depth, plan->turns);
 		program->nr_paths += !ret;
 	}

@@ -49,14 +49,14 @@ static unsigned get_truth_prot(int prot)
 	       (prot & PROT_EXEC ? JP_PROT_EXEC : 0);
 }
 
-static void record_map(uint64_t before, const struct jp_region *region, unsigned char *at,
+static void record_map(uint64_t before, const struct jp_region *region, unsigned char *pos,
 		       size_t size, int prot)
 {
 	uint64_t offset =
-		region->fd < 0 ? 0 : region->offset + (region->exec ? at - region->exec : 0);
+		region->fd < 0 ? 0 : region->offset + (region->exec ? pos - region->exec : 0);
 
 	jp_truth_map(before, jp_clock_now(),
-		     &(struct jp_truth_mapping){.addr = (uintptr_t)at,
+		     &(struct jp_truth_mapping){.addr = (uintptr_t)pos,
 						.len = size,
 						.prot = get_truth_prot(prot),
 						.backing = region->kind->backing,
@@ -102,7 +102,7 @@ int jp_region_reserve(struct jp_region *region)
 
 /* Maps pages by the map() function of the region's kind, and then gives them @prot, because not
  * every such function takes a protection. */
-static int map_pages(struct jp_region *region, size_t at, size_t size, int prot,
+static int map_pages(struct jp_region *region, size_t offset, size_t size, int prot,
 		     unsigned char *wanted)
 {
 	int (*by)(struct jp_region *, size_t, size_t, int, unsigned char *, unsigned char **) =
@@ -110,7 +110,7 @@ static int map_pages(struct jp_region *region, size_t at, size_t size, int prot,
 	int given = prot;
 	uint64_t before = jp_clock_now();
 	unsigned char *got;
-	int ret = by(region, at, size, prot, wanted, &got);
+	int ret = by(region, offset, size, prot, wanted, &got);
 
 	if (ret)
 		return ret;
@@ -121,17 +121,17 @@ static int map_pages(struct jp_region *region, size_t at, size_t size, int prot,
 		region->exec = got;
 	if (!region->write)
 		region->write = region->exec;
-	if (region->reached < at + size)
-		region->reached = at + size;
+	if (region->reached < offset + size)
+		region->reached = offset + size;
 	record_map(before, region, got, size, given);
 	if (given == prot)
 		return 0;
-	return jp_region_protect(region, at / region->page, size / region->page, prot);
+	return jp_region_protect(region, offset / region->page, size / region->page, prot);
 }
 
-int jp_region_map_at(struct jp_region *region, int prot, void *at)
+int jp_region_map_at(struct jp_region *region, int prot, void *addr)
 {
-	return map_pages(region, 0, region->size, prot, region->exec ? region->exec : at);
+	return map_pages(region, 0, region->size, prot, region->exec ? region->exec : addr);
 }
 
 int jp_region_map(struct jp_region *region, size_t first, size_t count, int prot)
@@ -142,23 +142,23 @@ int jp_region_map(struct jp_region *region, size_t first, size_t count, int prot
 
 int jp_region_protect(struct jp_region *region, size_t first, size_t count, int prot)
 {
-	unsigned char *at = region->exec + first * region->page;
+	unsigned char *pos = region->exec + first * region->page;
 	uint64_t before = jp_clock_now();
 
-	if (mprotect(at, count * region->page, prot) < 0)
+	if (mprotect(pos, count * region->page, prot) < 0)
 		return -errno;
-	jp_truth_protect(before, jp_clock_now(), (uintptr_t)at, count * region->page,
+	jp_truth_protect(before, jp_clock_now(), (uintptr_t)pos, count * region->page,
 			 get_truth_prot(prot));
 	return 0;
 }
 
-static int unmap_range(void *at, size_t size)
+static int unmap_range(void *addr, size_t size)
 {
 	uint64_t before = jp_clock_now();
 
-	if (munmap(at, size) < 0)
+	if (munmap(addr, size) < 0)
 		return -errno;
-	jp_truth_unmap(before, jp_clock_now(), (uintptr_t)at, size);
+	jp_truth_unmap(before, jp_clock_now(), (uintptr_t)addr, size);
 	return 0;
 }
 

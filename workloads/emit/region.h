@@ -18,8 +18,9 @@ int jp_region_open_bytes(struct jp_region *region, const struct jp_backing_kind 
 /* Reserves address space for the whole region, so that parts can be mapped one by one (the heap
  * needs no reservation). Returns 0 or -errno. */
 int jp_region_reserve(struct jp_region *region);
-/* Maps the whole region with @prot (PROT_*) at address @at; NULL: anywhere. Returns 0 or -errno. */
-int jp_region_map_at(struct jp_region *region, int prot, void *at);
+/* Maps the whole region with @prot (PROT_*) at address @addr; NULL: anywhere. Returns 0 or -errno.
+ */
+int jp_region_map_at(struct jp_region *region, int prot, void *addr);
 /* Maps @count pages from page @first on with @prot. Without a reservation only the whole region can
  * be mapped. Returns 0 or -errno. */
 int jp_region_map(struct jp_region *region, size_t first, size_t count, int prot);

@@ -55,16 +55,16 @@ static void *run_thread(void *arg)
  * checks again. Call with the lock held. */
 static void record_gone_threads(void)
 {
-	for (struct known_thread **at = &known_threads; *at;) {
-		struct known_thread *entry = *at;
+	for (struct known_thread **link = &known_threads; *link;) {
+		struct known_thread *entry = *link;
 
 		if (!entry->joined || !syscall(SYS_tgkill, getpid(), entry->tid, 0) ||
 		    errno != ESRCH) {
-			at = &entry->next;
+			link = &entry->next;
 			continue;
 		}
 		jp_truth_task_released(entry->ids.pid, entry->ids.tid);
-		*at = entry->next;
+		*link = entry->next;
 		free(entry);
 	}
 }

@@ -102,20 +102,20 @@ static size_t get_encoded_size(uint8_t encoding)
 }
 
 /* Skips the most frequent instructions, whose operands need no check. */
-static const unsigned char *skip_common_instructions(const unsigned char *at,
+static const unsigned char *skip_common_instructions(const unsigned char *pos,
 						     const unsigned char *end, bool *moves)
 {
-	while (end - at >= 2) {
-		uint8_t op = *at;
+	while (end - pos >= 2) {
+		uint8_t op = *pos;
 
 		if (op == 0x00 || (op & 0xc0) == 0x40 || (op & 0xc0) == 0xc0)
-			at++; /* nop, advance_loc, restore */
-		else if ((op == 0x0e || (op & 0xc0) == 0x80) && at[1] < 0x80)
-			at += 2, *moves |= op == 0x0e; /* def_cfa_offset, offset */
+			pos++; /* nop, advance_loc, restore */
+		else if ((op == 0x0e || (op & 0xc0) == 0x80) && pos[1] < 0x80)
+			pos += 2, *moves |= op == 0x0e; /* def_cfa_offset, offset */
 		else
 			break;
 	}
-	return at;
+	return pos;
 }
 
 /* Operands of the instructions whose first byte contains none. 1, 2, 4: that many bytes; u: a

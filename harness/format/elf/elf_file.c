@@ -121,15 +121,15 @@ static void find_frame_by_segments(struct jp_elf_source *source)
 				    addr);
 	}
 	/* Data after the terminator does not belong to .eh_frame. */
-	for (size_t at = 0; source->parts.frame.size - at >= 4;) {
+	for (size_t entry = 0; source->parts.frame.size - entry >= 4;) {
 		uint32_t length;
 
-		memcpy(&length, source->parts.frame.bytes + at, 4);
-		if (length == 0 || length > source->parts.frame.size - at - 4) {
-			source->parts.frame.size = at;
+		memcpy(&length, source->parts.frame.bytes + entry, 4);
+		if (length == 0 || length > source->parts.frame.size - entry - 4) {
+			source->parts.frame.size = entry;
 			break;
 		}
-		at += 4 + (size_t)length;
+		entry += 4 + (size_t)length;
 	}
 }
 

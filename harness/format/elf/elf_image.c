@@ -35,7 +35,7 @@ static int write_image(const struct jp_elf_parts *parts, struct jp_elf_image *ou
 	};
 	const uint32_t note[] = {4, out->id.size, NT_GNU_BUILD_ID};
 	Elf64_Ehdr head = parts->head;
-	unsigned char *at;
+	unsigned char *pos;
 
 	end = sizeof(head) + parts->nr_segments * sizeof(Elf64_Phdr);
 	for (int i = NOTE; i < SECTIONS; i++) {
@@ -61,11 +61,11 @@ static int write_image(const struct jp_elf_parts *parts, struct jp_elf_image *ou
 	if (parts->nr_segments)
 		memcpy(out->bytes + sizeof(head), parts->segments,
 		       parts->nr_segments * sizeof(Elf64_Phdr));
-	at = out->bytes + heads[NOTE].sh_offset;
+	pos = out->bytes + heads[NOTE].sh_offset;
 	if (note_size) {
-		memcpy(at, note, sizeof(note));
-		memcpy(at + 12, "GNU", 4);
-		memcpy(at + 16, out->id.bytes, out->id.size);
+		memcpy(pos, note, sizeof(note));
+		memcpy(pos + 12, "GNU", 4);
+		memcpy(pos + 16, out->id.bytes, out->id.size);
 	}
 	if (parts->index.bytes)
 		memcpy(out->bytes + heads[INDEX].sh_offset, parts->index.bytes, parts->index.size);

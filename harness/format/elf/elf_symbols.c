@@ -305,17 +305,17 @@ static void fix_symbols(struct jp_elf_symbols *out)
 static int keep_names(struct symbol_reader *reader)
 {
 	struct jp_elf_symbols *out = reader->out;
-	char *at = malloc(reader->length + 1);
+	char *pos = malloc(reader->length + 1);
 
-	if (!at)
+	if (!pos)
 		return jp_fail(reader->err, ENOMEM, "out of memory for %zu bytes of names",
 			       reader->length);
-	out->names = at;
+	out->names = pos;
 	for (size_t i = 0; i < out->count; i++) {
 		const char *name = out->symbols[i].name;
 
-		out->symbols[i].name = at;
-		at = stpcpy(at, name) + 1;
+		out->symbols[i].name = pos;
+		pos = stpcpy(pos, name) + 1;
 	}
 	return 0;
 }

@@ -78,7 +78,7 @@ void jp_debug_line_add(struct jp_debug_line *lines, uint64_t addr, uint64_t size
 	struct jp_bytes *program = &lines->program;
 	const char *file = NULL;
 	uint32_t line = 1, number = 1;
-	uint64_t at = addr;
+	uint64_t row_addr = addr;
 
 	if (!count)
 		return;
@@ -94,12 +94,12 @@ void jp_debug_line_add(struct jp_debug_line *lines, uint64_t addr, uint64_t size
 			jp_bytes_add_uleb(program, next);
 			number = next;
 		}
-		add_row(program, rows[i].addr - at, (int64_t)rows[i].line - line);
-		at = rows[i].addr;
+		add_row(program, rows[i].addr - row_addr, (int64_t)rows[i].line - line);
+		row_addr = rows[i].addr;
 		line = rows[i].line;
 	}
 	jp_bytes_add8(program, LNS_ADVANCE_PC);
-	jp_bytes_add_uleb(program, addr + size - at);
+	jp_bytes_add_uleb(program, addr + size - row_addr);
 	jp_bytes_add(program, (const unsigned char[]){0, 1, LNE_END_SEQUENCE}, 3);
 	lines->last = jp_max(lines->last, addr + size);
 }

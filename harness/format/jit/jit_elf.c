@@ -78,7 +78,7 @@ static void add_lines(struct build *build, const struct jp_jit_function *functio
 			  .entries = function->lines,
 			  .size = function->lines_size},
 	};
-	size_t at = 0, count = 0, capacity = function->nr_lines;
+	size_t cursor = 0, count = 0, capacity = function->nr_lines;
 	struct jp_line_row *rows;
 	struct jp_jitdump_line line;
 	bool sorted = true;
@@ -90,7 +90,7 @@ static void add_lines(struct build *build, const struct jp_jit_function *functio
 		build->lines.files.failed = true;
 		return;
 	}
-	while (count < capacity && jp_jitdump_next_line(&record, &at, &line)) {
+	while (count < capacity && jp_jitdump_next_line(&record, &cursor, &line)) {
 		uint64_t into = line.addr - function->lines_base;
 
 		if (into >= function->size || line.line < 0)
@@ -198,7 +198,7 @@ static uint64_t assign_offsets(struct build *build)
 		[ABBREV] = {.sh_type = SHT_PROGBITS, .sh_addralign = 1},
 		[NAMES] = {.sh_type = SHT_STRTAB, .sh_addralign = 1},
 	};
-	uint64_t at = build->end;
+	uint64_t offset = build->end;
 
 	for (int i = TEXT; i < SECTIONS; i++) {
 		Elf64_Shdr *head = &build->heads[i];
@@ -211,15 +211,15 @@ static uint64_t assign_offsets(struct build *build)
 			head->sh_offset = build->text;
 			head->sh_size = build->end - build->text;
 		} else {
-			head->sh_offset = at =
-				(at + kinds[i].sh_addralign - 1) & -kinds[i].sh_addralign;
+			head->sh_offset = offset =
+				(offset + kinds[i].sh_addralign - 1) & -kinds[i].sh_addralign;
 			head->sh_size = build->contents[i].size;
-			at += head->sh_size;
+			offset += head->sh_size;
 		}
 		if (head->sh_flags & SHF_ALLOC)
 			head->sh_addr = head->sh_offset;
 	}
-	return jp_round_up_to_words(at);
+	return jp_round_up_to_words(offset);
 }
 
 static Elf64_Phdr make_segment(uint32_t type, uint32_t flags, uint64_t offset, uint64_t size,
@@ -292,13 +292,14 @@ static bool has_same_contents(int left, int right, uint64_t size)
 {
 	unsigned char a[512], b[512];
 
-	for (uint64_t at = 0; at < size;) {
-		const size_t piece = jp_min(size - at, sizeof(a));
+	for (uint64_t offset = 0; offset < size;) {
+		const size_t piece = jp_min(size - offset, sizeof(a));
 
-		if (jp_file_read_at(left, "left", a, piece, at, NULL) ||
-		    jp_file_read_at(right, "right", b, piece, at, NULL) || memcmp(a, b, piece) != 0)
+		if (jp_file_read_at(left, "left", a, piece, offset, NULL) ||
+		    jp_file_read_at(right, "right", b, piece, offset, NULL) ||
+		    memcmp(a, b, piece) != 0)
 			return false;
-		at += piece;
+		offset += piece;
 	}
 	return true;
 }

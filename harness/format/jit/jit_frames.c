@@ -35,29 +35,29 @@ struct walk {
 	unsigned int nr_cies;
 };
 
-static const unsigned char *skip_leb(const unsigned char *at, const unsigned char *end)
+static const unsigned char *skip_leb(const unsigned char *pos, const unsigned char *end)
 {
-	while (at < end && *at & 0x80)
-		at++;
-	return at < end ? at + 1 : end;
+	while (pos < end && *pos & 0x80)
+		pos++;
+	return pos < end ? pos + 1 : end;
 }
 
 /* Returns whether @cie, from its length field on, has the augmentation "zR" (or with S: a signal
  * frame) and pc-relative addresses of 32 bits. */
 static bool is_usual_cie(const unsigned char *cie, size_t size)
 {
-	const unsigned char *end = cie + size, *at = cie + 9, *text = at, *operands;
+	const unsigned char *end = cie + size, *pos = cie + 9, *text = pos, *operands;
 
 	if (size < 12 || !(cie[8] == 1 || cie[8] == 3))
 		return false;
-	at = memchr(at, 0, end - at);
-	if (!at || text[0] != 'z')
+	pos = memchr(pos, 0, end - pos);
+	if (!pos || text[0] != 'z')
 		return false;
-	at = skip_leb(skip_leb(at + 1, end), end);
-	at = cie[8] == 1 ? at + 1 : skip_leb(at, end);
-	if (at >= end)
+	pos = skip_leb(skip_leb(pos + 1, end), end);
+	pos = cie[8] == 1 ? pos + 1 : skip_leb(pos, end);
+	if (pos >= end)
 		return false;
-	operands = skip_leb(at, end);
+	operands = skip_leb(pos, end);
 	for (text++; *text; text++) {
 		if (*text == 'S')
 			continue;
@@ -74,20 +74,20 @@ static bool is_usual_cie(const unsigned char *cie, size_t size)
 static size_t add_cie(struct jp_jit_frames *frames, const unsigned char *cie, size_t size)
 {
 	struct jp_bytes *frame = &frames->frame;
-	size_t at = frame->size;
+	size_t offset = frame->size;
 
-	if (at >= size && memcmp(frame->bytes, cie, size) == 0)
+	if (offset >= size && memcmp(frame->bytes, cie, size) == 0)
 		return 0;
 	jp_bytes_add(frame, cie, size);
-	return at;
+	return offset;
 }
 
-static bool add_fde(struct walk *walk, const unsigned char *fde, size_t size, size_t at)
+static bool add_fde(struct walk *walk, const unsigned char *fde, size_t size, size_t offset)
 {
 	struct jp_jit_frames *frames = walk->frames;
 	const struct jp_jit_function *function = walk->function;
 	uint64_t start, new_at = frames->frame.size, new_addr = walk->addr + new_at;
-	size_t cie = at + 4 - jp_load32(fde + 4);
+	size_t cie = offset + 4 - jp_load32(fde + 4);
 	uint32_t range;
 	struct jp_jit_fde *added;
 	unsigned int i;
@@ -97,7 +97,7 @@ static bool add_fde(struct walk *walk, const unsigned char *fde, size_t size, si
 		;
 	if (i == walk->nr_cies || size < 16)
 		return false;
-	start = walk->frame_addr + at + 8 + (int64_t)(int32_t)jp_load32(fde + 8);
+	start = walk->frame_addr + offset + 8 + (int64_t)(int32_t)jp_load32(fde + 8);
 	range = jp_load32(fde + 12);
 	if (start >= function->size || range > function->size - start)
 		return false;
@@ -122,21 +122,21 @@ static bool add_records(struct walk *walk)
 	const unsigned char *bytes = walk->function->eh_frame;
 	size_t size = walk->function->eh_frame_size, record;
 
-	for (size_t at = 0; size - at >= 8; at += record) {
-		record = 4 + (size_t)jp_load32(bytes + at);
+	for (size_t offset = 0; size - offset >= 8; offset += record) {
+		record = 4 + (size_t)jp_load32(bytes + offset);
 		if (record == 4)
 			break;
-		if (record > size - at || record < 12)
+		if (record > size - offset || record < 12)
 			return false;
-		if (jp_load32(bytes + at + 4)) {
-			if (!add_fde(walk, bytes + at, record, at))
+		if (jp_load32(bytes + offset + 4)) {
+			if (!add_fde(walk, bytes + offset, record, offset))
 				return false;
 			continue;
 		}
-		if (walk->nr_cies == CIES || !is_usual_cie(bytes + at, record))
+		if (walk->nr_cies == CIES || !is_usual_cie(bytes + offset, record))
 			return false;
-		walk->cies[walk->nr_cies].from = at;
-		walk->cies[walk->nr_cies++].to = add_cie(walk->frames, bytes + at, record);
+		walk->cies[walk->nr_cies].from = offset;
+		walk->cies[walk->nr_cies++].to = add_cie(walk->frames, bytes + offset, record);
 	}
 	return true;
 }

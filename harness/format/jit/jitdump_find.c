@@ -110,16 +110,17 @@ uint64_t jp_jitdump_find(const unsigned char *bytes, uint64_t size, uint64_t fro
 {
 	struct jp_jitdump_header header;
 
-	for (uint64_t at = from; at < to; at++) {
-		if (is_header(bytes + at, size - at, &header) &&
-		    jp_jitdump_begins(bytes + at + sizeof(header), size - at - sizeof(header))) {
+	for (uint64_t offset = from; offset < to; offset++) {
+		if (is_header(bytes + offset, size - offset, &header) &&
+		    jp_jitdump_begins(bytes + offset + sizeof(header),
+				      size - offset - sizeof(header))) {
 			/* If memory is short, the only effect is that records of this pid are not
 			 * recognized. */
 			jp_map_at(&known->pids, header.pid, 1);
-			return at + sizeof(header);
+			return offset + sizeof(header);
 		}
-		if (is_plausible_record(bytes + at, size - at, known))
-			return at;
+		if (is_plausible_record(bytes + offset, size - offset, known))
+			return offset;
 	}
 	return to;
 }

@@ -186,7 +186,7 @@ uint64_t jp_jitdump_unknown(const struct jp_jitdump *dump)
 
 int jp_jitdump_skip(struct jp_jitdump *dump, struct jp_jitdump_gap *gap, struct jp_error *err)
 {
-	const uint64_t at = dump->at, end = at + dump->bad;
+	const uint64_t start = dump->at, end = start + dump->bad;
 	uint64_t next;
 	int ret = read_until(dump, dump->size, err);
 
@@ -195,15 +195,15 @@ int jp_jitdump_skip(struct jp_jitdump *dump, struct jp_jitdump_gap *gap, struct 
 	if (dump->bad && jp_jitdump_begins(dump->bytes + end, dump->size - end)) {
 		next = end;
 	} else {
-		next = jp_jitdump_find(dump->bytes, dump->size, dump->last, at, &dump->known);
+		next = jp_jitdump_find(dump->bytes, dump->size, dump->last, start, &dump->known);
 		/* A file header may begin at the invalid record, but no other record. */
-		if (next == at)
-			next = jp_jitdump_find(dump->bytes, dump->size, at + !!dump->bad,
+		if (next == start)
+			next = jp_jitdump_find(dump->bytes, dump->size, start + !!dump->bad,
 					       dump->size, &dump->known);
 		dump->last = next + 1;
 	}
 	*gap = (struct jp_jitdump_gap){
-		.at = at, .size = next > at ? next - at : 0, .end = next == dump->size};
+		.at = start, .size = next > start ? next - start : 0, .end = next == dump->size};
 	dump->at = next;
 	dump->bad = 0;
 	return 0;
@@ -302,7 +302,7 @@ static int parse_move(const struct raw *raw, struct jp_jitdump_record *record)
 static int parse_debug(const struct raw *raw, struct jp_jitdump_record *record)
 {
 	struct jp_jitdump_debug debug;
-	uint64_t at = sizeof(debug);
+	uint64_t offset = sizeof(debug);
 
 	if (raw->prefix.total_size < sizeof(debug))
 		return fail_at(raw, AT(prefix, total_size), "32 bytes or more",
@@ -312,23 +312,23 @@ static int parse_debug(const struct raw *raw, struct jp_jitdump_record *record)
 	    (raw->prefix.total_size - sizeof(debug)) / (sizeof(struct jp_jitdump_debug_entry) + 1))
 		return fail_at(raw, AT(debug, nr_entry), "entries that fit", debug.nr_entry);
 	for (uint64_t i = 0; i < debug.nr_entry; i++) {
-		uint64_t name = at + sizeof(struct jp_jitdump_debug_entry);
+		uint64_t name = offset + sizeof(struct jp_jitdump_debug_entry);
 		const unsigned char *end =
 			name < raw->prefix.total_size
 				? memchr(raw->bytes + name, '\0', raw->prefix.total_size - name)
 				: NULL;
 
 		if (!end)
-			return fail_at(raw, at,
+			return fail_at(raw, offset,
 				       "that the name of each entry ends within the record; first "
 				       "bad entry",
 				       i);
-		at = end + 1 - raw->bytes;
+		offset = end + 1 - raw->bytes;
 	}
 	record->debug.addr = debug.code_addr;
 	record->debug.count = debug.nr_entry;
 	record->debug.entries = raw->bytes + sizeof(debug);
-	record->debug.size = at - sizeof(debug);
+	record->debug.size = offset - sizeof(debug);
 	record->debug.room = raw->prefix.total_size - sizeof(debug);
 	return 0;
 }
@@ -360,30 +360,30 @@ static int parse_unwinding(const struct raw *raw, struct jp_jitdump_record *reco
  * types, by a record of a known type or the end of the file. */
 static int check_unknown(struct jp_jitdump *dump, const struct raw *raw)
 {
-	uint64_t at = dump->at;
+	uint64_t offset = dump->at;
 	struct jp_jitdump_prefix prefix = raw->prefix;
 	int ret;
 
-	if (at < dump->vouched)
+	if (offset < dump->vouched)
 		return 0;
 	do {
-		at += prefix.total_size;
-		ret = at == dump->size
-			      ? 0
-			      : read_until(dump,
-					   dump->size - at < sizeof(prefix) ? dump->size
-									    : at + sizeof(prefix),
-					   raw->err);
+		offset += prefix.total_size;
+		ret = offset == dump->size ? 0
+					   : read_until(dump,
+							dump->size - offset < sizeof(prefix)
+								? dump->size
+								: offset + sizeof(prefix),
+							raw->err);
 		if (ret)
 			return ret;
-		if (jp_jitdump_begins(dump->bytes + at, dump->size - at)) {
-			dump->vouched = at;
+		if (jp_jitdump_begins(dump->bytes + offset, dump->size - offset)) {
+			dump->vouched = offset;
 			return 0;
 		}
-		if (dump->size - at >= sizeof(prefix))
-			memcpy(&prefix, dump->bytes + at, sizeof(prefix));
-	} while (dump->size - at >= sizeof(prefix) && prefix.total_size >= sizeof(prefix) &&
-		 prefix.total_size <= dump->size - at);
+		if (dump->size - offset >= sizeof(prefix))
+			memcpy(&prefix, dump->bytes + offset, sizeof(prefix));
+	} while (dump->size - offset >= sizeof(prefix) && prefix.total_size >= sizeof(prefix) &&
+		 prefix.total_size <= dump->size - offset);
 	return fail_at(raw, 0, "a type from 0 to 4, or a record after it; type", raw->prefix.id);
 }
 
@@ -453,11 +453,11 @@ int jp_jitdump_next(struct jp_jitdump *dump, struct jp_jitdump_record *record, s
  * last explicit name (never 0). Sizes of records have 32 bits. */
 _Static_assert(sizeof(size_t) == 8, "two offsets of 32 bits");
 
-bool jp_jitdump_next_line(const struct jp_jitdump_record *record, size_t *at,
+bool jp_jitdump_next_line(const struct jp_jitdump_record *record, size_t *cursor,
 			  struct jp_jitdump_line *line)
 {
 	struct jp_jitdump_debug_entry entry;
-	size_t next = (uint32_t)*at, named = *at >> 32;
+	size_t next = (uint32_t)*cursor, named = *cursor >> 32;
 	const char *name;
 
 	if (next >= record->debug.size)
@@ -474,6 +474,6 @@ bool jp_jitdump_next_line(const struct jp_jitdump_record *record, size_t *at,
 		.discrim = entry.discrim,
 		.file = (const char *)record->debug.entries + named,
 	};
-	*at = next | named << 32;
+	*cursor = next | named << 32;
 	return true;
 }

@@ -78,6 +78,6 @@ struct jp_jitdump_line {
 	int32_t line, discrim;
 	const char *file; /* "\xff" in the file is resolved to the previous name */
 };
-/* Reads the next line of @record (DEBUG_INFO). *@at starts at 0. Returns false at the end. */
-bool jp_jitdump_next_line(const struct jp_jitdump_record *record, size_t *at,
+/* Reads the next line of @record (DEBUG_INFO). *@cursor starts at 0. Returns false at the end. */
+bool jp_jitdump_next_line(const struct jp_jitdump_record *record, size_t *cursor,
 			  struct jp_jitdump_line *line);

@@ -94,9 +94,10 @@ static int insert_line(struct jp_perf_map *map, uint64_t start, uint64_t size, c
 
 	if (!jp_array_push(&map->nodes, &map->count, &map->capacity))
 		return -ENOMEM;
-	for (uint32_t at = map->root; at != NONE; at = map->nodes[at].child[side]) {
-		parent = at;
-		side = start < map->nodes[at].start ? LEFT : RIGHT;
+	for (uint32_t node_index = map->root; node_index != NONE;
+	     node_index = map->nodes[node_index].child[side]) {
+		parent = node_index;
+		side = start < map->nodes[node_index].start ? LEFT : RIGHT;
 	}
 	map->nodes[fresh] = (struct node){
 		.start = start, .end = start + size, .name = name, .parent = parent, .red = true};
@@ -139,30 +140,31 @@ static int parse_lines(struct jp_perf_map *map, size_t size)
 {
 	int ret = 0;
 
-	for (size_t at = 0, next; at < size && !ret; at = next) {
-		char *newline = memchr(map->text + at, '\n', size - at);
+	for (size_t offset = 0, next; offset < size && !ret; offset = next) {
+		char *newline = memchr(map->text + offset, '\n', size - offset);
 
 		/* perf drops the last character of a last line without a newline. */
 		next = newline ? (size_t)(newline - map->text) + 1 : size;
 		map->text[next - 1] = '\0';
-		ret = parse_line(map, map->text + at, next - 1 - at);
+		ret = parse_line(map, map->text + offset, next - 1 - offset);
 	}
 	return ret;
 }
 
-/* Sets `most` in the subtree of @at. The recursion is shallow, since the tree is balanced. */
-static uint64_t set_highest_end(struct jp_perf_map *map, uint32_t at)
+/* Sets `most` in the subtree of @node_index. The recursion is shallow, since the tree is balanced.
+ */
+static uint64_t set_highest_end(struct jp_perf_map *map, uint32_t node_index)
 {
-	uint64_t most = map->nodes[at].end;
+	uint64_t most = map->nodes[node_index].end;
 
 	for (int side = LEFT; side <= RIGHT; side++) {
-		uint32_t child = map->nodes[at].child[side];
+		uint32_t child = map->nodes[node_index].child[side];
 		uint64_t below = child == NONE ? 0 : set_highest_end(map, child);
 
 		if (below > most)
 			most = below;
 	}
-	return map->nodes[at].most = most;
+	return map->nodes[node_index].most = most;
 }
 
 static int read_map(struct jp_perf_map *map, int fd, const char *path, uint64_t size,
@@ -215,15 +217,15 @@ void jp_perf_map_free(struct jp_perf_map *map)
 
 const char *jp_perf_map_find(const struct jp_perf_map *map, uint64_t addr)
 {
-	uint32_t at = map->root;
+	uint32_t node_index = map->root;
 
-	while (at != NONE) {
-		const struct node *node = &map->nodes[at];
+	while (node_index != NONE) {
+		const struct node *node = &map->nodes[node_index];
 
 		if (addr < node->start)
-			at = node->child[LEFT];
+			node_index = node->child[LEFT];
 		else if (addr > node->end || (addr == node->end && addr != node->start))
-			at = node->child[RIGHT];
+			node_index = node->child[RIGHT];
 		else
 			return node->name;
 	}
@@ -232,17 +234,18 @@ const char *jp_perf_map_find(const struct jp_perf_map *map, uint64_t addr)
 
 bool jp_perf_map_covers(const struct jp_perf_map *map, uint64_t addr)
 {
-	uint32_t at = map->root;
+	uint32_t node_index = map->root;
 
-	while (at != NONE) {
-		const struct node *node = &map->nodes[at];
+	while (node_index != NONE) {
+		const struct node *node = &map->nodes[node_index];
 		uint32_t left = node->child[LEFT];
 
 		if (addr >= node->start && addr < node->end)
 			return true;
 		/* If a line on the left ends after @addr, it also starts before this one: search
 		 * only there. */
-		at = left != NONE && map->nodes[left].most > addr ? left : node->child[RIGHT];
+		node_index =
+			left != NONE && map->nodes[left].most > addr ? left : node->child[RIGHT];
 	}
 	return false;
 }
@@ -251,13 +254,13 @@ bool jp_perf_map_covers(const struct jp_perf_map *map, uint64_t addr)
 enum { MAX_VISITS = 1024 };
 
 /* Returns whether two lines that contain @addr have different names: two lines in the subtree of
- * @at, or one line in it and the earlier line called *@name. */
-static bool has_other_name(const struct jp_perf_map *map, uint32_t at, uint64_t addr,
+ * @node_index, or one line in it and the earlier line called *@name. */
+static bool has_other_name(const struct jp_perf_map *map, uint32_t node_index, uint64_t addr,
 			   const char **name, int *visits)
 {
-	const struct node *node = &map->nodes[at];
+	const struct node *node = &map->nodes[node_index];
 
-	if (at == NONE || node->most <= addr || ++*visits > MAX_VISITS)
+	if (node_index == NONE || node->most <= addr || ++*visits > MAX_VISITS)
 		return false;
 	if (has_other_name(map, node->child[LEFT], addr, name, visits))
 		return true;

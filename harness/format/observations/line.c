@@ -24,16 +24,16 @@ bool jp_observation_is_header(const char *line, size_t size)
 bool jp_observation_time(const struct jp_declared *declared, const char *line, size_t size,
 			 uint64_t *time)
 {
-	const char *blank = memchr(line, ' ', size), *at, *end = line + size;
+	const char *blank = memchr(line, ' ', size), *pos, *end = line + size;
 	char text[24];
 	size_t length = 0;
 
 	*time = 0;
 	if (declared->lacks & JP_LACKS_TIME)
 		return true;
-	for (at = blank ? blank + 1 : end; at < end && *at != ' ' && length < sizeof(text) - 1;
-	     at++)
-		text[length++] = *at;
+	for (pos = blank ? blank + 1 : end; pos < end && *pos != ' ' && length < sizeof(text) - 1;
+	     pos++)
+		text[length++] = *pos;
 	text[length] = '\0';
 	/* A longer number has leading zeros. It would be truncated here and sorted wrongly. */
 	return length < sizeof(text) - 1 && jp_number(text, 0, UINT64_MAX, time);
@@ -78,8 +78,9 @@ static bool parse_id(char **line, uint32_t *value)
 	return true;
 }
 
-/* Parses frame number @at of a stack: ADDRESS, ADDRESS=NAME or NAME. The name "?" means unknown. */
-static const char *parse_frame(struct jp_observation_line *parser, char *text, uint64_t at)
+/* Parses frame number @index of a stack: ADDRESS, ADDRESS=NAME or NAME. The name "?" means unknown.
+ */
+static const char *parse_frame(struct jp_observation_line *parser, char *text, uint64_t index)
 {
 	const uint32_t lacks = parser->declared->lacks;
 	uint64_t address = 0;
@@ -102,8 +103,8 @@ static const char *parse_frame(struct jp_observation_line *parser, char *text, u
 		return "only addresses, because the header declares no-names";
 	if (name && !jp_word_unescape(name))
 		return "%XX, and not %00, for a byte of a name";
-	parser->chain[1 + at] = address;
-	parser->names[at] = name && strcmp(name, "?") != 0 ? name : NULL;
+	parser->chain[1 + index] = address;
+	parser->names[index] = name && strcmp(name, "?") != 0 ? name : NULL;
 	return NULL;
 }
 

@@ -43,36 +43,36 @@ static int fail_at(const struct observations *all, uint64_t number, const char *
 		       (unsigned long long)number, expected);
 }
 
-static uint64_t get_line_size(const struct observations *all, uint64_t at)
+static uint64_t get_line_size(const struct observations *all, uint64_t offset)
 {
-	const char *end = memchr(all->text + at, '\n', all->size - at);
+	const char *end = memchr(all->text + offset, '\n', all->size - offset);
 
-	return end ? (uint64_t)(end - (all->text + at)) : all->size - at;
+	return end ? (uint64_t)(end - (all->text + offset)) : all->size - offset;
 }
 
-/* Fails like fail_at(), but also quotes the line at @at, since the file may no longer exist when
- * the author of the profiler reads the message. */
-static int fail_line(const struct observations *all, uint64_t at, uint64_t number,
+/* Fails like fail_at(), but also quotes the line at @offset, since the file may no longer exist
+ * when the author of the profiler reads the message. */
+static int fail_line(const struct observations *all, uint64_t offset, uint64_t number,
 		     const char *expected)
 {
-	const uint64_t size = get_line_size(all, at);
+	const uint64_t size = get_line_size(all, offset);
 	char shown[SHOWN + 1], text[256];
 
-	snprintf(shown, sizeof(shown), "%.*s", (int)jp_min(size, SHOWN), all->text + at);
+	snprintf(shown, sizeof(shown), "%.*s", (int)jp_min(size, SHOWN), all->text + offset);
 	snprintf(text, sizeof(text), "%s, there is \"%s%s\"", expected, jp_printable(shown),
 		 size > SHOWN ? "..." : "");
 	return fail_at(all, number, text);
 }
 
-static int copy_line(struct observations *all, uint64_t at, uint64_t number)
+static int copy_line(struct observations *all, uint64_t offset, uint64_t number)
 {
-	uint64_t size = get_line_size(all, at);
+	uint64_t size = get_line_size(all, offset);
 
 	if (!jp_array_reserve(&all->line, &all->line_capacity, size + 2))
 		return jp_fail(all->err, ENOMEM, "%s: out of memory for a line", all->path);
-	if (memchr(all->text + at, '\0', size))
+	if (memchr(all->text + offset, '\0', size))
 		return fail_at(all, number, "text without NUL");
-	memcpy(all->line, all->text + at, size);
+	memcpy(all->line, all->text + offset, size);
 	/* Clear two bytes after the line, because the parser may put a newline there. */
 	memset(all->line + size, 0, 2);
 	return 0;

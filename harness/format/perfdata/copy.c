@@ -51,15 +51,15 @@ static int add_attr(struct jp_perf_copy *copy, const unsigned char *attr, size_t
 	return add_bytes(&copy->attrs, attr, size) ?: add_bytes(&copy->ids, ids, ids_size);
 }
 
-/* Reads the @section at offset @at. Returns its bytes, or NULL if the file does not contain all of
- * them: the reader has already rejected truncated files, but another user may change the file at
+/* Reads the @section at offset @offset. Returns its bytes, or NULL if the file does not contain all
+ * of them: the reader has already rejected truncated files, but another user may change the file at
  * any time. */
-static const unsigned char *find_section(const struct jp_perf_source *source, uint64_t at,
+static const unsigned char *find_section(const struct jp_perf_source *source, uint64_t offset,
 					 struct jp_perf_section *section)
 {
-	if (at > source->size || source->size - at < sizeof(*section))
+	if (offset > source->size || source->size - offset < sizeof(*section))
 		return NULL;
-	memcpy(section, source->map + at, sizeof(*section));
+	memcpy(section, source->map + offset, sizeof(*section));
 	return section->offset > source->size || section->size > source->size - section->offset
 		       ? NULL
 		       : source->map + section->offset;
@@ -74,9 +74,9 @@ static int copy_header(struct jp_perf_copy *copy, const struct jp_perf_reader *r
 	struct jp_perf_section section;
 	const unsigned char *bytes;
 
-	for (uint64_t at = 0; at < header.attrs.size; at += header.attr_size) {
+	for (uint64_t offset = 0; offset < header.attrs.size; offset += header.attr_size) {
 		const uint64_t size = header.attr_size - sizeof(section);
-		const uint64_t entry = header.attrs.offset + at;
+		const uint64_t entry = header.attrs.offset + offset;
 
 		bytes = find_section(source, entry + size, &section);
 		if (add_attr(copy, source->map + entry, size, bytes ?: source->map,
@@ -116,8 +116,8 @@ static void write_attrs(struct jp_perf_copy *copy)
 			memcpy(attr + offsetof(struct jp_perf_attr, size), &(uint32_t){widest},
 			       sizeof(uint32_t));
 		jp_output_put(copy->output, attr, entry->size);
-		for (size_t at = entry->size; at < widest; at += sizeof(zeros))
-			jp_output_put(copy->output, zeros, jp_min(sizeof(zeros), widest - at));
+		for (size_t written = entry->size; written < widest; written += sizeof(zeros))
+			jp_output_put(copy->output, zeros, jp_min(sizeof(zeros), widest - written));
 		section.offset += ids;
 		jp_output_put(copy->output, &section, sizeof(section));
 	}

@@ -9,12 +9,12 @@
 /* Reserves a word for a field if @sample_type has @bit. Returns its offset, or 0. */
 static uint16_t place_field(uint64_t sample_type, uint64_t bit, uint16_t *offset)
 {
-	uint16_t at = *offset;
+	uint16_t field_offset = *offset;
 
 	if (!(sample_type & bit))
 		return 0;
 	*offset += sizeof(uint64_t);
-	return at;
+	return field_offset;
 }
 
 void jp_perf_compute_layout(const struct jp_perf_attr *attr, uint32_t e_machine,
@@ -192,14 +192,14 @@ static const char *decode_sample(const struct jp_perf_layout *layout,
 	return NULL;
 }
 
-/* Returns the name at offset @at of @record, or NULL if no NUL precedes the sample id. */
+/* Returns the name at offset @offset of @record, or NULL if no NUL precedes the sample id. */
 static const char *find_name(const struct jp_perf_layout *layout,
-			     const struct jp_perf_record *record, size_t at)
+			     const struct jp_perf_record *record, size_t offset)
 {
-	const char *name = (const char *)record + at;
+	const char *name = (const char *)record + offset;
 	size_t end = record->size - layout->trailer;
 
-	if (record->size < layout->trailer || end <= at || !memchr(name, '\0', end - at))
+	if (record->size < layout->trailer || end <= offset || !memchr(name, '\0', end - offset))
 		return NULL;
 	return name;
 }
@@ -316,11 +316,11 @@ static const char *decode_lost(const struct jp_perf_layout *layout,
 			       const struct jp_perf_record *record, struct jp_event *event)
 {
 	bool samples = record->type == JP_PERF_RECORD_LOST_SAMPLES;
-	size_t at = samples ? 8 : 16;
+	size_t offset = samples ? 8 : 16;
 
-	if (record->size < at + 8 + layout->trailer)
+	if (record->size < offset + 8 + layout->trailer)
 		return "a LOST record that holds its count";
-	event->lost.lost = jp_load64((const unsigned char *)record + at);
+	event->lost.lost = jp_load64((const unsigned char *)record + offset);
 	/* Samples that a BPF filter dropped on purpose are not lost. */
 	event->type = JP_EVENT_OTHER;
 	if (samples && (record->misc & JP_PERF_MISC_LOST_SAMPLES_BPF))

@@ -14,22 +14,22 @@ struct feature_rest {
 
 static const unsigned char *take_bytes(struct feature_rest *rest, uint64_t size)
 {
-	const unsigned char *at = rest->at;
+	const unsigned char *pos = rest->at;
 
 	if (size > rest->size)
 		return NULL;
 	rest->at += size;
 	rest->size -= size;
-	return at;
+	return pos;
 }
 
 static bool read_word(bool swapped, struct feature_rest *rest, uint32_t *word)
 {
-	const unsigned char *at = take_bytes(rest, sizeof(*word));
+	const unsigned char *pos = take_bytes(rest, sizeof(*word));
 
-	if (!at)
+	if (!pos)
 		return false;
-	memcpy(word, at, sizeof(*word));
+	memcpy(word, pos, sizeof(*word));
 	*word = swapped ? __builtin_bswap32(*word) : *word;
 	return true;
 }

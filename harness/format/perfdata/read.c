@@ -53,17 +53,17 @@ static void count_sample(struct jp_perfdata_summary *summary, uint64_t time)
 		summary->last_sample = time;
 }
 
-/* Reports progress in a large file: the record at offset @at is read. */
-static void show_progress(const struct jp_perf_reader *reader, uint64_t at)
+/* Reports progress in a large file: the record at offset @offset is read. */
+static void show_progress(const struct jp_perf_reader *reader, uint64_t offset)
 {
 	const uint64_t size = reader->source.size;
 
 	if (!jp_progress_due())
 		return;
 	if (size == UINT64_MAX)
-		jp_progress_show("%s: %" PRIu64 " MiB", reader->path, at >> 20);
+		jp_progress_show("%s: %" PRIu64 " MiB", reader->path, offset >> 20);
 	else
-		jp_progress_show("%s: %" PRIu64 " of %" PRIu64 " MiB", reader->path, at >> 20,
+		jp_progress_show("%s: %" PRIu64 " of %" PRIu64 " MiB", reader->path, offset >> 20,
 				 size >> 20);
 }
 

@@ -49,24 +49,25 @@ int jp_perf_fail_memory(struct jp_perf_reader *reader)
 	return jp_fail(reader->err, ENOMEM, "%s: out of memory", reader->source.name);
 }
 
-uint32_t jp_perf_read32(const struct jp_perf_reader *reader, const void *at)
+uint32_t jp_perf_read32(const struct jp_perf_reader *reader, const void *bytes)
 {
-	const uint32_t value = jp_load32(at);
+	const uint32_t value = jp_load32(bytes);
 
 	return reader->attrs.swapped ? __builtin_bswap32(value) : value;
 }
 
-uint64_t jp_perf_read64(const struct jp_perf_reader *reader, const void *at)
+uint64_t jp_perf_read64(const struct jp_perf_reader *reader, const void *bytes)
 {
-	uint64_t value = jp_load64(at);
+	uint64_t value = jp_load64(bytes);
 
 	return reader->attrs.swapped ? __builtin_bswap64(value) : value;
 }
 
 static struct jp_perf_section read_section(const struct jp_perf_reader *reader,
-					   const unsigned char *at)
+					   const unsigned char *pos)
 {
-	return (struct jp_perf_section){jp_perf_read64(reader, at), jp_perf_read64(reader, at + 8)};
+	return (struct jp_perf_section){jp_perf_read64(reader, pos),
+					jp_perf_read64(reader, pos + 8)};
 }
 
 /* Sets the machine of the file. @machine NULL: this build does not support it. */
@@ -85,13 +86,14 @@ int jp_perf_read_build_ids(struct jp_perf_reader *reader, const unsigned char *b
 	size_t taken;
 	int ret = 0;
 
-	for (uint64_t at = 0; reader->report_build_ids && !ret && at < size; at += taken) {
+	for (uint64_t read_size = 0; reader->report_build_ids && !ret && read_size < size;
+	     read_size += taken) {
 		const char *expected = jp_perf_parse_build_id(
-			bytes + at, size - at, reader->attrs.swapped, &event, &taken);
+			bytes + read_size, size - read_size, reader->attrs.swapped, &event, &taken);
 
 		if (expected)
-			return jp_perf_fail(reader, offset + at, "expected %s", expected);
-		event.at = offset + at;
+			return jp_perf_fail(reader, offset + read_size, "expected %s", expected);
+		event.at = offset + read_size;
 		ret = reader->visit(reader->context, &event);
 	}
 	return ret;
@@ -243,7 +245,7 @@ static int fail_unwritten(struct jp_perf_reader *reader, uint64_t offset, const 
 
 static int read_attrs(struct jp_perf_reader *reader, const struct jp_perf_file_header *header)
 {
-	uint64_t step = header->attr_size, at = header->attrs.offset;
+	uint64_t step = header->attr_size, attr_offset = header->attrs.offset;
 	const unsigned char *entries = find_section(
 		reader, &header->attrs, offsetof(struct jp_perf_file_header, attrs), "the attrs");
 
@@ -259,17 +261,17 @@ static int read_attrs(struct jp_perf_reader *reader, const struct jp_perf_file_h
 			"expected one or more attrs of at least 80 bytes, found %llu bytes of "
 			"attrs of %llu bytes",
 			(unsigned long long)header->attrs.size, (unsigned long long)step);
-	for (uint64_t i = 0; i < header->attrs.size / step; i++, at += step) {
+	for (uint64_t i = 0; i < header->attrs.size / step; i++, attr_offset += step) {
 		struct jp_perf_section ids;
 		const unsigned char *id_bytes;
 		int ret;
 
 		ids = read_section(reader, entries + (i + 1) * step - sizeof(ids));
-		id_bytes = find_ids(reader, &ids, at + step - sizeof(ids));
+		id_bytes = find_ids(reader, &ids, attr_offset + step - sizeof(ids));
 		if (!id_bytes)
 			return -EINVAL;
 		ret = jp_perf_add_attr(reader, entries + i * step, step - sizeof(ids), id_bytes,
-				       ids.size / sizeof(uint64_t), at);
+				       ids.size / sizeof(uint64_t), attr_offset);
 		if (ret)
 			return ret;
 	}
@@ -287,20 +289,20 @@ static bool is_overwritten(const struct jp_perf_section *feature,
 
 static int read_features(struct jp_perf_reader *reader, const struct jp_perf_file_header *header)
 {
-	uint64_t at = header->data.offset + header->data.size;
+	uint64_t entry_offset = header->data.offset + header->data.size;
 
 	for (unsigned int feature = 0; feature < JP_PERF_FEATURES; feature++) {
-		struct jp_perf_section section, entry = {at, sizeof(section)};
+		struct jp_perf_section section, entry = {entry_offset, sizeof(section)};
 		const unsigned char *bytes;
 		int ret;
 
 		if (!jp_perf_has_feature(header, feature))
 			continue;
-		if (at + sizeof(section) > reader->source.size)
+		if (entry_offset + sizeof(section) > reader->source.size)
 			return jp_perf_fail_cut_short(
 				reader, reader->source.size,
 				"expected the table of its features after the data");
-		bytes = find_section(reader, &entry, at, "the table entry of a feature");
+		bytes = find_section(reader, &entry, entry_offset, "the table entry of a feature");
 		if (!bytes)
 			return -EINVAL;
 		section = read_section(reader, bytes);
@@ -310,10 +312,10 @@ static int read_features(struct jp_perf_reader *reader, const struct jp_perf_fil
 				reader, reader->source.size,
 				"expected feature %u to extend to offset %llu", feature,
 				(unsigned long long)(section.offset + section.size));
-		bytes = find_section(reader, &section, at, "a feature");
+		bytes = find_section(reader, &section, entry_offset, "a feature");
 		if (!bytes)
 			return -EINVAL;
-		at += sizeof(section);
+		entry_offset += sizeof(section);
 		if (is_overwritten(&section, &header->attrs)) {
 			reader->summary->overwritten++;
 			continue;

@@ -54,9 +54,9 @@ int jp_perf_fail_memory(struct jp_perf_reader *reader);
 int jp_perf_fail_cut_short(struct jp_perf_reader *reader, uint64_t offset, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Returns the number at @at, converted from the file's byte order. */
-uint32_t jp_perf_read32(const struct jp_perf_reader *reader, const void *at);
-uint64_t jp_perf_read64(const struct jp_perf_reader *reader, const void *at);
+/* Returns the number at @bytes, converted from the file's byte order. */
+uint32_t jp_perf_read32(const struct jp_perf_reader *reader, const void *bytes);
+uint64_t jp_perf_read64(const struct jp_perf_reader *reader, const void *bytes);
 
 /* Reads the header, with attrs and features if the file has them. The source is then at the first
  * record. Like the functions below, returns 0, or -errno and a message. */

@@ -107,20 +107,21 @@ static int read_kernel_record(struct jp_perf_reader *reader, const struct jp_per
 	return jp_rounds_add(&reader->rounds, pending) ? jp_perf_fail_memory(reader) : 0;
 }
 
-/* Reads the whole records in @chunk, unpacked from the record at @at, and keeps the rest. */
-static int read_unpacked_records(struct jp_perf_reader *reader, struct jp_chunk *chunk, uint64_t at)
+/* Reads the whole records in @chunk, unpacked from the record at @offset, and keeps the rest. */
+static int read_unpacked_records(struct jp_perf_reader *reader, struct jp_chunk *chunk,
+				 uint64_t offset)
 {
 	size_t from = 0;
 
 	while (chunk->used - from >= sizeof(struct jp_perf_record)) {
 		const unsigned char *bytes = chunk->bytes + from;
 		const struct jp_perf_record record = read_record_header(reader, bytes);
-		struct jp_pending pending = {.record = (void *)bytes, .chunk = chunk, .at = at};
+		struct jp_pending pending = {.record = (void *)bytes, .chunk = chunk, .at = offset};
 		int ret = 0;
 
 		if (record.size < sizeof(record) || record.size % sizeof(uint64_t))
 			return jp_perf_fail(
-				reader, at,
+				reader, offset,
 				"expected records of whole words in the compressed data, found one "
 				"of %u bytes",
 				record.size);
@@ -130,7 +131,7 @@ static int read_unpacked_records(struct jp_perf_reader *reader, struct jp_chunk 
 		if (record.type < JP_PERF_RECORD_USER)
 			ret = read_kernel_record(reader, &record, &pending);
 		else if (record.type != JP_PERF_RECORD_FINISHED_ROUND)
-			ret = jp_perf_fail(reader, at,
+			ret = jp_perf_fail(reader, offset,
 					   "expected the kernel's records in the compressed data, "
 					   "found type %u",
 					   record.type);
@@ -153,7 +154,7 @@ static int read_unpacked_records(struct jp_perf_reader *reader, struct jp_chunk 
 
 static int read_compressed_record(struct jp_perf_reader *reader,
 				  const struct jp_perf_record *record, const unsigned char *data,
-				  uint64_t at)
+				  uint64_t offset)
 {
 	struct jp_chunk *chunk = reader->rest ? reader->rest : jp_chunk_new(0);
 	size_t size = record->size - sizeof(*record), rest;
@@ -174,7 +175,7 @@ static int read_compressed_record(struct jp_perf_reader *reader,
 			stated = jp_perf_read64(reader, data);
 		if (size < sizeof(stated) || stated > size - sizeof(stated)) {
 			jp_chunk_put(chunk);
-			return jp_perf_fail(reader, at,
+			return jp_perf_fail(reader, offset,
 					    "expected compressed data that fits into its record of "
 					    "%u bytes",
 					    record->size);
@@ -188,12 +189,12 @@ static int read_compressed_record(struct jp_perf_reader *reader,
 						&chunk->capacity, &chunk->used, unpack_limit, &why)
 			   : -ENOTSUP;
 	if (ret)
-		ret = jp_perf_fail(reader, at, "compressed record of type %u: %s", record->type,
+		ret = jp_perf_fail(reader, offset, "compressed record of type %u: %s", record->type,
 				   why.text);
 	else if (chunk->used == rest && !reader->summary->empty_chunk)
-		reader->summary->empty_chunk = at;
+		reader->summary->empty_chunk = offset;
 	if (!ret)
-		ret = read_unpacked_records(reader, chunk, at);
+		ret = read_unpacked_records(reader, chunk, offset);
 	jp_chunk_put(chunk);
 	return ret;
 }
@@ -208,7 +209,7 @@ static typeof(&jp_perf_fail) get_failure(const struct jp_perf_source *source)
 /* Skips the payload of @size bytes after a record. In a mapped file, record and payload are
  * contiguous. */
 static int skip_payload(struct jp_perf_reader *reader, const struct jp_perf_record *record,
-			const unsigned char *bytes, uint64_t size, uint64_t at)
+			const unsigned char *bytes, uint64_t size, uint64_t offset)
 {
 	uint64_t skipped;
 	int ret = jp_source_skip(&reader->source, size, &skipped, reader->err);
@@ -217,7 +218,7 @@ static int skip_payload(struct jp_perf_reader *reader, const struct jp_perf_reco
 		return ret;
 	if (skipped < size)
 		return get_failure(&reader->source)(
-			reader, at, "expected %llu bytes after this record, found %llu",
+			reader, offset, "expected %llu bytes after this record, found %llu",
 			(unsigned long long)size, (unsigned long long)skipped);
 	return reader->source.map ? pass_other_record(reader, bytes, record->size + size) : 0;
 }
@@ -225,7 +226,7 @@ static int skip_payload(struct jp_perf_reader *reader, const struct jp_perf_reco
 /* Reads one of perf's own records at @bytes, which may be unaligned. The source has advanced past
  * it. */
 static int read_user_record(struct jp_perf_reader *reader, const struct jp_perf_record *record,
-			    const unsigned char *bytes, uint64_t at)
+			    const unsigned char *bytes, uint64_t offset)
 {
 	uint64_t word = 0;
 	uint32_t attr_size;
@@ -240,7 +241,7 @@ static int read_user_record(struct jp_perf_reader *reader, const struct jp_perf_
 		return finish_round(reader, bytes);
 	case JP_PERF_RECORD_COMPRESSED:
 	case JP_PERF_RECORD_COMPRESSED2:
-		return read_compressed_record(reader, record, bytes + sizeof(*record), at);
+		return read_compressed_record(reader, record, bytes + sizeof(*record), offset);
 	case JP_PERF_RECORD_HEADER_ATTR:
 		if (!reader->summary->pipe)
 			break;
@@ -249,32 +250,32 @@ static int read_user_record(struct jp_perf_reader *reader, const struct jp_perf_
 			attr_size = JP_PERF_ATTR_SIZE_0;
 		if (attr_size > record->size - sizeof(*record))
 			return jp_perf_fail(
-				reader, at,
+				reader, offset,
 				"expected an attr that fits into its record of %u bytes, "
 				"found one of %u",
 				record->size, attr_size);
 		ret = jp_perf_add_attr(
 			reader, bytes + sizeof(*record), attr_size,
 			bytes + sizeof(*record) + attr_size,
-			(record->size - sizeof(*record) - attr_size) / sizeof(uint64_t), at);
+			(record->size - sizeof(*record) - attr_size) / sizeof(uint64_t), offset);
 		break;
 	case JP_PERF_RECORD_HEADER_BUILD_ID:
-		ret = jp_perf_read_build_ids(reader, bytes, record->size, at);
+		ret = jp_perf_read_build_ids(reader, bytes, record->size, offset);
 		break;
 	case JP_PERF_RECORD_HEADER_FEATURE:
 		if (record->size < sizeof(*record) + sizeof(word))
-			return jp_perf_fail(reader, at,
+			return jp_perf_fail(reader, offset,
 					    "expected a feature's number in its record");
-		ret = jp_perf_read_feature(reader, word, bytes + 16, record->size - 16, at);
+		ret = jp_perf_read_feature(reader, word, bytes + 16, record->size - 16, offset);
 		break;
 	case JP_PERF_RECORD_AUXTRACE:
-		return skip_payload(reader, record, bytes, word, at);
+		return skip_payload(reader, record, bytes, word, offset);
 	case JP_PERF_RECORD_TRACING_DATA:
 		/* This record's size field has 32 bits, and no padding follows the payload. */
 		attr_size = 0;
 		if (record->size >= sizeof(*record) + sizeof(attr_size))
 			attr_size = jp_perf_read32(reader, bytes + sizeof(*record));
-		return skip_payload(reader, record, bytes, attr_size, at);
+		return skip_payload(reader, record, bytes, attr_size, offset);
 	default:
 		reader->summary->unknown_records += record->type > JP_PERF_RECORD_SCHEDSTAT_DOMAIN;
 		break;

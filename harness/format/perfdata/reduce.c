@@ -51,23 +51,23 @@ static int add_word(struct reducing *reducing, struct jp_word_set *set, const vo
 	return jp_word_set_add(set, word, size) ? fail_memory(reducing) : 0;
 }
 
-static int read_at(struct reducing *reducing, void *bytes, size_t size, uint64_t at)
+static int read_at(struct reducing *reducing, void *bytes, size_t size, uint64_t offset)
 {
-	return jp_file_read_at(reducing->fd, reducing->path, bytes, size, at, reducing->err);
+	return jp_file_read_at(reducing->fd, reducing->path, bytes, size, offset, reducing->err);
 }
 
-static int write_at(struct reducing *reducing, const void *bytes, size_t size, uint64_t at)
+static int write_at(struct reducing *reducing, const void *bytes, size_t size, uint64_t offset)
 {
-	int ret = lseek(reducing->fd, (off_t)at, SEEK_SET) < 0
+	int ret = lseek(reducing->fd, (off_t)offset, SEEK_SET) < 0
 			  ? -errno
 			  : jp_file_write(reducing->fd, bytes, size);
 
-	return ret ? jp_fail(reducing->err, -ret, "%s: offset %" PRIu64 ": %s", reducing->path, at,
-			     strerror(-ret))
+	return ret ? jp_fail(reducing->err, -ret, "%s: offset %" PRIu64 ": %s", reducing->path,
+			     offset, strerror(-ret))
 		   : 0;
 }
 
-static int blank_bytes(struct reducing *reducing, uint64_t at, uint64_t size, char with)
+static int blank_bytes(struct reducing *reducing, uint64_t offset, uint64_t size, char with)
 {
 	char block[4096];
 	int ret = 0;
@@ -76,17 +76,17 @@ static int blank_bytes(struct reducing *reducing, uint64_t at, uint64_t size, ch
 	for (uint64_t done = 0; done < size && !ret; done += sizeof(block))
 		ret = write_at(reducing, block,
 			       size - done < sizeof(block) ? size - done : sizeof(block),
-			       at + done);
+			       offset + done);
 	return ret;
 }
 
 /* Returns whether @bytes are well-formed UTF-8 without control characters. */
 static bool is_text(const unsigned char *bytes, size_t size)
 {
-	for (size_t at = 0, length; at < size; at += length) {
+	for (size_t offset = 0, length; offset < size; offset += length) {
 		unsigned char some[5] = {0};
 
-		memcpy(some, bytes + at, size - at < 4 ? size - at : 4);
+		memcpy(some, bytes + offset, size - offset < 4 ? size - offset : 4);
 		length = jp_utf8_length(some);
 		if (!length || some[0] == 0x7f)
 			return false;
@@ -119,26 +119,26 @@ static size_t match_variable(const unsigned char *text, size_t size, size_t *val
 }
 
 /* Overwrites VALUE with blanks: @value bytes after the @length bytes "NAME=" at @text, which are at
- * offset @at in the file. Fails if the file does not contain them there, because the dump was
+ * offset @offset in the file. Fails if the file does not contain them there, because the dump was
  * compressed. */
 static int blank_value(struct reducing *reducing, const unsigned char *text, size_t length,
-		       size_t value, uint64_t at)
+		       size_t value, uint64_t offset)
 {
 	unsigned char there[MAX_NAME + 1];
-	int ret = read_at(reducing, there, length, at);
+	int ret = read_at(reducing, there, length, offset);
 
 	if (!ret && memcmp(there, text, length) != 0)
 		ret = jp_fail(reducing->err, EINVAL,
 			      "%s: the environment is in compressed data, and cannot be blanked",
 			      reducing->path);
 	return ret ?: add_word(reducing, &reducing->reduced->variables, text, length - 1)
-		   ?: blank_bytes(reducing, at + length, value, 'x');
+		   ?: blank_bytes(reducing, offset + length, value, 'x');
 }
 
 /* Overwrites the values of environment variables with blanks in the stack dump of @size bytes at
- * @stack, which is at offset @at in the file. */
+ * @stack, which is at offset @offset in the file. */
 static int reduce_dump(struct reducing *reducing, const unsigned char *stack, size_t size,
-		       uint64_t at)
+		       uint64_t offset)
 {
 	int ret = 0;
 
@@ -152,7 +152,7 @@ static int reduce_dump(struct reducing *reducing, const unsigned char *stack, si
 		length = match_variable(stack + i, size - i, &value);
 		if (!length)
 			continue;
-		ret = blank_value(reducing, stack + i, length + 1, value, at + i);
+		ret = blank_value(reducing, stack + i, length + 1, value, offset + i);
 		i += length + 1 + value;
 	}
 	return ret;
@@ -192,7 +192,7 @@ static int reduce_event(void *context, const struct jp_event *event)
 static int list_command_line(struct reducing *reducing, const struct jp_perf_section *section)
 {
 	jp_cleanup_free unsigned char *bytes = NULL;
-	uint64_t at = 4;
+	uint64_t offset = 4;
 	int ret;
 
 	if (section->size > MAX_FEATURE)
@@ -202,16 +202,16 @@ static int list_command_line(struct reducing *reducing, const struct jp_perf_sec
 	if (!bytes)
 		return fail_memory(reducing);
 	ret = read_at(reducing, bytes, section->size, section->offset);
-	while (!ret && at + 4 <= section->size) {
+	while (!ret && offset + 4 <= section->size) {
 		uint32_t size;
 
-		memcpy(&size, bytes + at, 4);
-		at += 4;
-		if (size > section->size - at)
+		memcpy(&size, bytes + offset, 4);
+		offset += 4;
+		if (size > section->size - offset)
 			break;
-		ret = add_word(reducing, &reducing->reduced->commands, bytes + at,
-			       strnlen((char *)bytes + at, size));
-		at += size;
+		ret = add_word(reducing, &reducing->reduced->commands, bytes + offset,
+			       strnlen((char *)bytes + offset, size));
+		offset += size;
 	}
 	return ret;
 }
@@ -237,12 +237,12 @@ static int reduce_features(struct reducing *reducing)
 	if (count && !header.data.size)
 		return jp_fail(reducing->err, EINVAL, "%s: contains no record", reducing->path);
 	ret = read_at(reducing, table, count * sizeof(table[0]), table_at);
-	for (unsigned i = 0, at = 0; i < JP_PERF_FEATURES && !ret; i++) {
-		struct jp_perf_section section = table[at];
+	for (unsigned i = 0, section_index = 0; i < JP_PERF_FEATURES && !ret; i++) {
+		struct jp_perf_section section = table[section_index];
 
 		if (!jp_perf_has_feature(&header, i))
 			continue;
-		at++;
+		section_index++;
 		if (section.size && section.offset < table_at)
 			return jp_fail(reducing->err, EINVAL,
 				       "%s: feature %u is at %" PRIu64 ", %" PRIu64

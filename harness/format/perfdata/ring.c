@@ -36,9 +36,9 @@ void jp_perf_ring_load_head(struct jp_perf_ring *ring)
 
 struct jp_perf_record *jp_perf_ring_next(struct jp_perf_ring *ring, void *whole)
 {
-	const size_t at = ring->tail & (ring->size - 1), first = ring->size - at;
+	const size_t offset = ring->tail & (ring->size - 1), first = ring->size - offset;
 	/* Sizes of records are multiples of 8, so a header never wraps. */
-	struct jp_perf_record *record = (void *)(ring->data + at);
+	struct jp_perf_record *record = (void *)(ring->data + offset);
 	const size_t size = ring->tail == ring->head ? 0 : record->size;
 
 	if (size < sizeof(*record) || size > ring->head - ring->tail)

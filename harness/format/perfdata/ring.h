@@ -18,10 +18,10 @@ struct jp_perf_ring {
 /* Maps a ring of @size bytes, a power of two of pages, for the event @fd. Returns 0 or -errno. */
 int jp_perf_ring_map(struct jp_perf_ring *ring, int fd, size_t size);
 void jp_perf_ring_unmap(struct jp_perf_ring *ring); /* Does nothing if none is mapped. */
-/* Returns the address in the ring of byte @at of the stream. */
-static inline void *jp_perf_ring_address(const struct jp_perf_ring *ring, uint64_t at)
+/* Returns the address in the ring of byte @offset of the stream. */
+static inline void *jp_perf_ring_address(const struct jp_perf_ring *ring, uint64_t offset)
 {
-	return ring->data + (at & (ring->size - 1));
+	return ring->data + (offset & (ring->size - 1));
 }
 
 /* Updates @head with the position up to which the kernel has written. */

@@ -58,20 +58,20 @@ static bool is_delivered_first(const struct jp_pending_run *left,
 	return left->time < right->time || (left->time == right->time && left->next < right->next);
 }
 
-/* Restores the heap property if only the run at index @at violates it. */
-static void sift_down(struct jp_perf_rounds *rounds, size_t at)
+/* Restores the heap property if only the run at index @index violates it. */
+static void sift_down(struct jp_perf_rounds *rounds, size_t index)
 {
-	struct jp_pending_run *runs = rounds->runs, moved = runs[at];
+	struct jp_pending_run *runs = rounds->runs, moved = runs[index];
 
-	for (size_t child; (child = 2 * at + 1) < rounds->nr_runs; at = child) {
+	for (size_t child; (child = 2 * index + 1) < rounds->nr_runs; index = child) {
 		if (child + 1 < rounds->nr_runs &&
 		    is_delivered_first(&runs[child + 1], &runs[child]))
 			child++;
 		if (!is_delivered_first(&runs[child], &moved))
 			break;
-		runs[at] = runs[child];
+		runs[index] = runs[child];
 	}
-	runs[at] = moved;
+	runs[index] = moved;
 }
 
 /* Divides the due records into runs of ascending times, since the records of each ring are already
@@ -97,8 +97,8 @@ static int find_runs(struct jp_perf_rounds *rounds, uint64_t limit)
 		}
 		*run = (struct jp_pending_run){rounds->pending[from].time, from, due};
 	}
-	for (size_t at = rounds->nr_runs / 2; at--;)
-		sift_down(rounds, at);
+	for (size_t index = rounds->nr_runs / 2; index--;)
+		sift_down(rounds, index);
 	return 0;
 }
 
@@ -173,10 +173,11 @@ int jp_rounds_end(struct jp_perf_rounds *rounds)
 	return rounds->nr_pending ? flush_due(rounds, UINT64_MAX) : 0;
 }
 
-uint64_t jp_rounds_oldest(const struct jp_perf_rounds *rounds, uint64_t at)
+uint64_t jp_rounds_oldest(const struct jp_perf_rounds *rounds, uint64_t offset)
 {
 	/* Pending records are in file order. */
-	return rounds->nr_pending && rounds->pending[0].at < at ? rounds->pending[0].at : at;
+	return rounds->nr_pending && rounds->pending[0].at < offset ? rounds->pending[0].at
+								    : offset;
 }
 
 void jp_rounds_free(struct jp_perf_rounds *rounds)

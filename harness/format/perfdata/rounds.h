@@ -59,6 +59,6 @@ int jp_rounds_add(struct jp_perf_rounds *rounds, const struct jp_pending *pendin
 int jp_rounds_finish(struct jp_perf_rounds *rounds);
 /* Delivers all records, at the end of the data. Returns as jp_rounds_finish(). */
 int jp_rounds_end(struct jp_perf_rounds *rounds);
-/* Returns the lowest file offset of a pending record, if that is below @at, else @at. */
-uint64_t jp_rounds_oldest(const struct jp_perf_rounds *rounds, uint64_t at);
+/* Returns the lowest file offset of a pending record, if that is below @offset, else @offset. */
+uint64_t jp_rounds_oldest(const struct jp_perf_rounds *rounds, uint64_t offset);
 void jp_rounds_free(struct jp_perf_rounds *rounds);

@@ -5,24 +5,24 @@
 
 #include "harness/format/perfdata/rest.h"
 
-static void store_word(unsigned char *at, uint64_t value)
+static void store_word(unsigned char *pos, uint64_t value)
 {
-	memcpy(at, &value, sizeof(value));
+	memcpy(pos, &value, sizeof(value));
 }
 
-/* Swaps the words from @at to @end; a second call restores them. */
-static void swap_words(unsigned char *at, const unsigned char *end)
+/* Swaps the words from @pos to @end; a second call restores them. */
+static void swap_words(unsigned char *pos, const unsigned char *end)
 {
-	for (; end - at >= (ptrdiff_t)sizeof(uint64_t); at += sizeof(uint64_t))
-		store_word(at, __builtin_bswap64(jp_load64(at)));
+	for (; end - pos >= (ptrdiff_t)sizeof(uint64_t); pos += sizeof(uint64_t))
+		store_word(pos, __builtin_bswap64(jp_load64(pos)));
 }
 
 /* Exchanges the halves of a swapped word that is a pair of 32-bit fields. */
-static void swap_halves(unsigned char *at)
+static void swap_halves(unsigned char *pos)
 {
-	uint64_t word = jp_load64(at);
+	uint64_t word = jp_load64(pos);
 
-	store_word(at, word << 32 | word >> 32);
+	store_word(pos, word << 32 | word >> 32);
 }
 
 void jp_perf_swap_record_header(struct jp_perf_record *header)

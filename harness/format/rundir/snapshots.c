@@ -50,11 +50,11 @@ JP_ORDER(compare_by_time, struct jp_snapshot,
 int jp_snapshots_parse(struct jp_snapshots *snapshots, const char *name, const char *text,
 		       size_t size, struct jp_error *err)
 {
-	const char *at = text;
+	const char *pos = text;
 	int failed = 0;
 
-	while (!failed && at < text + size)
-		failed = parse_snapshot(snapshots, name, &at, text, text + size, err);
+	while (!failed && pos < text + size)
+		failed = parse_snapshot(snapshots, name, &pos, text, text + size, err);
 	/* Sort by time, so that the first snapshot of a process is its earliest. */
 	jp_sort(snapshots->list, snapshots->count, compare_by_time);
 	return failed;

@@ -267,7 +267,7 @@ void *jp_truth_alloc(struct jp_truth_items *items, size_t count, size_t size)
 {
 	struct jp_truth_region *region = items->region;
 	size_t bytes, chunk = 1 << 16;
-	void *at;
+	void *item;
 
 	if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2)
 		return NULL;
@@ -282,9 +282,9 @@ void *jp_truth_alloc(struct jp_truth_items *items, size_t count, size_t size)
 		region->next = items->region;
 		items->region = region;
 	}
-	at = (char *)region->bytes + region->used;
+	item = (char *)region->bytes + region->used;
 	region->used += bytes;
-	return at;
+	return item;
 }
 
 void jp_truth_mark_corrupt(struct jp_truth_reader *reader)

@@ -209,9 +209,9 @@ void jp_truth_reader_free(struct jp_truth_reader *reader)
 {
 	if (!reader)
 		return;
-	for (struct jp_truth_region *next, *at = reader->items->region; at; at = next) {
-		next = at->next;
-		free(at);
+	for (struct jp_truth_region *next, *region = reader->items->region; region; region = next) {
+		next = region->next;
+		free(region);
 	}
 	free(reader->items->slots);
 	free(reader->items->records);

@@ -153,9 +153,9 @@ static void count_unpaired_starts(struct jp_truth_reader *reader, const struct p
 	const struct paired_thread *thread;
 	uint64_t key;
 
-	for (size_t at = 0; (process = jp_map_next(&pairing->processes, &at, NULL));)
+	for (size_t cursor = 0; (process = jp_map_next(&pairing->processes, &cursor, NULL));)
 		reader->unpaired += !is_paired(pairing, process);
-	for (size_t at = 0; (thread = jp_map_next(&pairing->threads, &at, &key));)
+	for (size_t cursor = 0; (thread = jp_map_next(&pairing->threads, &cursor, &key));)
 		reader->unpaired += thread->expected ||
 				    (key >> 32 != (uint32_t)key && thread->gone > thread->exits);
 }

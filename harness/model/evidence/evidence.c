@@ -175,7 +175,7 @@ jp_evidence_find_snapshot_at_announcement(const struct jp_evidence *evidence,
 	return NULL;
 }
 
-bool jp_evidence_next_window(const struct jp_evidence *evidence, uint32_t pid, size_t *at,
+bool jp_evidence_next_window(const struct jp_evidence *evidence, uint32_t pid, size_t *cursor,
 			     uint64_t *from, uint64_t *to)
 {
 	const struct jp_intervals *intervals = &evidence->intervals;
@@ -183,10 +183,10 @@ bool jp_evidence_next_window(const struct jp_evidence *evidence, uint32_t pid, s
 	if (!jp_evidence_gated(evidence)) {
 		*from = evidence->info.sampling;
 		*to = evidence->info.stopped;
-		return !(*at)++;
+		return !(*cursor)++;
 	}
-	while (*at < intervals->nr_intervals) {
-		const struct jp_interval *interval = &intervals->intervals[(*at)++];
+	while (*cursor < intervals->nr_intervals) {
+		const struct jp_interval *interval = &intervals->intervals[(*cursor)++];
 
 		*from = interval->enabled;
 		*to = interval->disabling;
@@ -210,15 +210,15 @@ uint64_t jp_evidence_get_time_known_from(const struct jp_evidence *evidence, uin
 }
 
 bool jp_evidence_next_known_window(const struct jp_evidence *evidence, uint32_t pid,
-				   uint64_t before, uint64_t after, size_t *at, uint64_t *from,
+				   uint64_t before, uint64_t after, size_t *cursor, uint64_t *from,
 				   uint64_t *to)
 {
 	if (!jp_evidence_gates_records(evidence)) {
 		*from = jp_evidence_get_time_known_from(evidence, pid, before, after);
 		*to = evidence->info.stopped;
-		return !(*at)++;
+		return !(*cursor)++;
 	}
-	if (!jp_evidence_next_window(evidence, pid, at, from, to))
+	if (!jp_evidence_next_window(evidence, pid, cursor, from, to))
 		return false;
 	*from = jp_max(*from, after + evidence->info.slack);
 	return true;

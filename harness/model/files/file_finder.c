@@ -88,7 +88,7 @@ void jp_file_finder_free(struct jp_file_finder *finder)
 	for (struct jp_text *path = finder->headed.first; path; path = path->next)
 		free(path->value);
 	jp_text_pool_free(&finder->headed);
-	for (size_t at = 0; (residence = jp_map_next(&finder->residences, &at, NULL));)
+	for (size_t cursor = 0; (residence = jp_map_next(&finder->residences, &cursor, NULL));)
 		if (residence->root >= 0)
 			close(residence->root);
 	jp_map_free(&finder->residences);

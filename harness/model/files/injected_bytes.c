@@ -11,14 +11,14 @@ static bool file_holds(int fd, uint64_t offset, const unsigned char *bytes, uint
 {
 	unsigned char piece[4096];
 
-	for (uint64_t at = 0; at < size;) {
-		const uint64_t wanted = jp_min(size - at, sizeof(piece));
+	for (uint64_t compared = 0; compared < size;) {
+		const uint64_t wanted = jp_min(size - compared, sizeof(piece));
 
 		if (offset > (uint64_t)INT64_MAX - size ||
-		    jp_file_read_at(fd, "injected", piece, wanted, offset + at, NULL) ||
-		    memcmp(piece, bytes + at, wanted) != 0)
+		    jp_file_read_at(fd, "injected", piece, wanted, offset + compared, NULL) ||
+		    memcmp(piece, bytes + compared, wanted) != 0)
 			return false;
-		at += wanted;
+		compared += wanted;
 	}
 	return true;
 }

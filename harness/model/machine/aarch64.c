@@ -21,14 +21,14 @@ enum { UNDUMPED = 48 };
 
 enum { INSN_SIZE = 4 };
 
-static bool follows_direct_call(const unsigned char *code, uint64_t at, int64_t *distance)
+static bool follows_direct_call(const unsigned char *code, uint64_t offset, int64_t *distance)
 {
 	const uint32_t bl = 0x94000000, mask = 0xfc000000;
 	uint32_t insn;
 
-	if (at < INSN_SIZE)
+	if (offset < INSN_SIZE)
 		return false;
-	insn = jp_load32(code + at - INSN_SIZE);
+	insn = jp_load32(code + offset - INSN_SIZE);
 	if ((insn & mask) != bl)
 		return false;
 	/* 26 signed bits of instructions, from the call on. */
@@ -37,17 +37,17 @@ static bool follows_direct_call(const unsigned char *code, uint64_t at, int64_t 
 }
 
 /* A call through a register may authenticate the address: blr, blraa(z), blrab(z). */
-static bool follows_call(const unsigned char *code, uint64_t at)
+static bool follows_call(const unsigned char *code, uint64_t offset)
 {
 	const uint32_t blr = 0xd63f0000, signing = 1 << 24 | 0xfff, mask = 0xfffffc1f;
 	int64_t distance;
 	uint32_t insn;
 
-	if (follows_direct_call(code, at, &distance))
+	if (follows_direct_call(code, offset, &distance))
 		return true;
-	if (at < INSN_SIZE)
+	if (offset < INSN_SIZE)
 		return false;
-	insn = jp_load32(code + at - INSN_SIZE);
+	insn = jp_load32(code + offset - INSN_SIZE);
 	return (insn & mask) == blr || ((insn & ~signing) == blr && (insn & 0x800));
 }
 

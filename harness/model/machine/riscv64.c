@@ -31,14 +31,14 @@ static int32_t decode_jal(uint32_t insn)
 }
 
 /* A call beyond 1 MiB is not direct: it computes the address in a register. */
-static bool follows_direct_call(const unsigned char *code, uint64_t at, int64_t *distance)
+static bool follows_direct_call(const unsigned char *code, uint64_t offset, int64_t *distance)
 {
 	const uint32_t jal = 0xef, mask = 0xfff;
 	uint32_t insn;
 
-	if (at < INSN_SIZE)
+	if (offset < INSN_SIZE)
 		return false;
-	insn = jp_load32(code + at - INSN_SIZE);
+	insn = jp_load32(code + offset - INSN_SIZE);
 	if ((insn & mask) != jal)
 		return false;
 	*distance = (int64_t)decode_jal(insn) - INSN_SIZE;
@@ -46,20 +46,20 @@ static bool follows_direct_call(const unsigned char *code, uint64_t at, int64_t 
 }
 
 /* A call through a register may be a compressed c.jalr. */
-static bool follows_call(const unsigned char *code, uint64_t at)
+static bool follows_call(const unsigned char *code, uint64_t offset)
 {
 	const uint16_t c_jalr = 0x9002, short_mask = 0xf07f, reg = 0xf80;
 	const uint32_t jalr = 0xe7, mask = 0x7fff;
 	int64_t distance;
 	uint16_t insn;
 
-	if (follows_direct_call(code, at, &distance))
+	if (follows_direct_call(code, offset, &distance))
 		return true;
-	if (at < SHORT_SIZE)
+	if (offset < SHORT_SIZE)
 		return false;
-	insn = read_short_insn(code + at - SHORT_SIZE);
+	insn = read_short_insn(code + offset - SHORT_SIZE);
 	return ((insn & short_mask) == c_jalr && insn & reg) ||
-	       (at >= INSN_SIZE && (jp_load32(code + at - INSN_SIZE) & mask) == jalr);
+	       (offset >= INSN_SIZE && (jp_load32(code + offset - INSN_SIZE) & mask) == jalr);
 }
 
 static bool returns(const unsigned char *code, uint64_t size)

@@ -23,27 +23,27 @@ static unsigned measure_instruction(uint8_t modrm, uint8_t sib)
 	return size + (mod == 0 && rm == 5 ? 4 : 0);
 }
 
-bool jp_x86_follows_direct_call(const unsigned char *code, uint64_t at, int64_t *distance)
+bool jp_x86_follows_direct_call(const unsigned char *code, uint64_t offset, int64_t *distance)
 {
 	enum { NEAR = 0xe8, NEAR_SIZE = 5 };
 	int32_t relative;
 
-	if (at < NEAR_SIZE || code[at - NEAR_SIZE] != NEAR)
+	if (offset < NEAR_SIZE || code[offset - NEAR_SIZE] != NEAR)
 		return false;
-	memcpy(&relative, code + at - sizeof(relative), sizeof(relative));
+	memcpy(&relative, code + offset - sizeof(relative), sizeof(relative));
 	*distance = relative;
 	return true;
 }
 
-bool jp_x86_follows_call(const unsigned char *code, uint64_t at)
+bool jp_x86_follows_call(const unsigned char *code, uint64_t offset)
 {
 	enum { GROUP5 = 0xff, CALL = 2, MOST = 7 };
 	int64_t distance;
 
-	if (jp_x86_follows_direct_call(code, at, &distance))
+	if (jp_x86_follows_direct_call(code, offset, &distance))
 		return true;
-	for (unsigned size = 2; size <= MOST && size <= at; size++) {
-		const unsigned char *insn = code + at - size;
+	for (unsigned size = 2; size <= MOST && size <= offset; size++) {
+		const unsigned char *insn = code + offset - size;
 
 		if (insn[0] == GROUP5 && (insn[1] >> 3 & 7) == CALL &&
 		    measure_instruction(insn[1], size > 2 ? insn[2] : 0) == size)

@@ -39,15 +39,16 @@ static int resolve_path(struct jp_truth_collector *collector,
 	if (!codes)
 		return -ENOMEM;
 	for (uint32_t d = 0; d < path->depth; d++) {
-		uint32_t at =
+		uint32_t code_number =
 			jp_truth_live_code(collector, process->process.pid, path->functions[d]);
 
-		if (!at ||
-		    (d + 1 < path->depth && !calls_next(collector->truth->codes[at - 1].layout))) {
+		if (!code_number ||
+		    (d + 1 < path->depth &&
+		     !calls_next(collector->truth->codes[code_number - 1].layout))) {
 			free(codes);
 			return 0;
 		}
-		codes[d] = at - 1;
+		codes[d] = code_number - 1;
 	}
 	fresh = jp_array_push(&collector->versions, &collector->nr_versions,
 			      &collector->versions_capacity);

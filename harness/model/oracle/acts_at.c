@@ -27,134 +27,134 @@ JP_ORDER(compare_by_node, struct jp_act_cover,
 JP_ORDER(compare_by_pid, struct jp_act_sharer,
 	 jp_compare(a->pid, b->pid) ?: jp_compare(a->act, b->act));
 
-static int find_places(struct jp_acts_at *at)
+static int find_places(struct jp_acts_at *index)
 {
 	size_t kept = 0;
 
-	at->places = calloc(2 * at->nr_acts + 1, sizeof(*at->places));
-	if (!at->places)
+	index->places = calloc(2 * index->nr_acts + 1, sizeof(*index->places));
+	if (!index->places)
 		return -ENOMEM;
-	for (size_t i = 0; i < at->nr_acts; i++) {
-		const struct jp_event *act = &at->acts[i];
+	for (size_t i = 0; i < index->nr_acts; i++) {
+		const struct jp_event *act = &index->acts[i];
 		uint64_t start, end;
 
 		if (get_changed_range(act, &start, &end)) {
-			at->places[at->nr_places++] = (struct jp_act_place){act->pid, start};
-			at->places[at->nr_places++] = (struct jp_act_place){act->pid, end};
+			index->places[index->nr_places++] = (struct jp_act_place){act->pid, start};
+			index->places[index->nr_places++] = (struct jp_act_place){act->pid, end};
 		}
 	}
-	jp_sort(at->places, at->nr_places, compare_by_place);
-	for (size_t i = 0; i < at->nr_places; i++)
-		if (!kept || compare_by_place(&at->places[kept - 1], &at->places[i]))
-			at->places[kept++] = at->places[i];
-	at->nr_places = kept;
+	jp_sort(index->places, index->nr_places, compare_by_place);
+	for (size_t i = 0; i < index->nr_places; i++)
+		if (!kept || compare_by_place(&index->places[kept - 1], &index->places[i]))
+			index->places[kept++] = index->places[i];
+	index->nr_places = kept;
 	return 0;
 }
 
-static size_t count_places_before(const struct jp_acts_at *at, uint32_t pid, uint64_t addr)
+static size_t count_places_before(const struct jp_acts_at *index, uint32_t pid, uint64_t addr)
 {
 	const struct jp_act_place place = {pid, addr};
 	size_t i;
 
-	jp_search(i, at->nr_places, compare_by_place(&at->places[i], &place) < 0);
+	jp_search(i, index->nr_places, compare_by_place(&index->places[i], &place) < 0);
 	return i;
 }
 
-static int add_stand(struct jp_acts_at *at, size_t node, size_t act)
+static int add_stand(struct jp_acts_at *index, size_t node, size_t act)
 {
-	return jp_array_append(&at->covers, &at->nr_covers, &at->covers_capacity,
+	return jp_array_append(&index->covers, &index->nr_covers, &index->covers_capacity,
 			       (struct jp_act_cover){node, act});
 }
 
-static int store_range_in_tree(struct jp_acts_at *at, size_t act)
+static int store_range_in_tree(struct jp_acts_at *index, size_t act)
 {
 	uint64_t start, end;
 	size_t from, to;
 	int failed = 0;
 
-	if (!get_changed_range(&at->acts[act], &start, &end))
+	if (!get_changed_range(&index->acts[act], &start, &end))
 		return 0;
-	from = at->nr_places + count_places_before(at, at->acts[act].pid, start);
-	to = at->nr_places + count_places_before(at, at->acts[act].pid, end);
+	from = index->nr_places + count_places_before(index, index->acts[act].pid, start);
+	to = index->nr_places + count_places_before(index, index->acts[act].pid, end);
 	for (; !failed && from < to; from /= 2, to /= 2) {
 		if (from % 2)
-			failed = add_stand(at, from++, act);
+			failed = add_stand(index, from++, act);
 		if (!failed && to % 2)
-			failed = add_stand(at, --to, act);
+			failed = add_stand(index, --to, act);
 	}
 	return failed;
 }
 
-static int add_sharing_process(struct jp_acts_at *at, uint32_t pid, uint32_t other, size_t act)
+static int add_sharing_process(struct jp_acts_at *index, uint32_t pid, uint32_t other, size_t act)
 {
-	return jp_array_append(&at->sharers, &at->nr_sharers, &at->sharers_capacity,
+	return jp_array_append(&index->sharers, &index->nr_sharers, &index->sharers_capacity,
 			       (struct jp_act_sharer){pid, other, act});
 }
 
-static int build_index(struct jp_acts_at *at)
+static int build_index(struct jp_acts_at *index)
 {
-	int failed = find_places(at);
+	int failed = find_places(index);
 
-	for (size_t i = 0; !failed && i < at->nr_acts; i++) {
-		const struct jp_event *act = &at->acts[i];
+	for (size_t i = 0; !failed && i < index->nr_acts; i++) {
+		const struct jp_event *act = &index->acts[i];
 
-		failed = store_range_in_tree(at, i);
+		failed = store_range_in_tree(index, i);
 		if (!failed && act->type == JP_EVENT_FORK && act->task.how == JP_HOW_SHARE)
-			failed = add_sharing_process(at, act->pid, act->task.ppid, i)
-					 ?: add_sharing_process(at, act->task.ppid, act->pid, i);
+			failed = add_sharing_process(index, act->pid, act->task.ppid, i)
+					 ?: add_sharing_process(index, act->task.ppid, act->pid, i);
 	}
-	jp_sort(at->covers, at->nr_covers, compare_by_node);
-	jp_sort(at->sharers, at->nr_sharers, compare_by_pid);
+	jp_sort(index->covers, index->nr_covers, compare_by_node);
+	jp_sort(index->sharers, index->nr_sharers, compare_by_pid);
 	return failed;
 }
 
-int jp_acts_at_index(struct jp_acts_at *at, const struct jp_event *acts, size_t count)
+int jp_acts_at_index(struct jp_acts_at *index, const struct jp_event *acts, size_t count)
 {
-	*at = (struct jp_acts_at){.acts = acts, .nr_acts = count};
-	return build_index(at);
+	*index = (struct jp_acts_at){.acts = acts, .nr_acts = count};
+	return build_index(index);
 }
 
-void jp_acts_at_free(struct jp_acts_at *at)
+void jp_acts_at_free(struct jp_acts_at *index)
 {
-	free(at->places);
-	free(at->covers);
-	free(at->sharers);
+	free(index->places);
+	free(index->covers);
+	free(index->sharers);
 }
 
-const struct jp_event *jp_acts_at_find_last(const struct jp_acts_at *at, uint32_t pid, uint64_t ip,
-					    uint64_t time)
+const struct jp_event *jp_acts_at_find_last(const struct jp_acts_at *index, uint32_t pid,
+					    uint64_t ip, uint64_t time)
 {
 	const struct jp_act_place place = {pid, ip};
 	const struct jp_event *last = NULL;
 	size_t leaf;
 
-	jp_search(leaf, at->nr_places, compare_by_place(&at->places[leaf], &place) <= 0);
-	for (size_t node = leaf ? at->nr_places + leaf - 1 : 0; node; node /= 2) {
+	jp_search(leaf, index->nr_places, compare_by_place(&index->places[leaf], &place) <= 0);
+	for (size_t node = leaf ? index->nr_places + leaf - 1 : 0; node; node /= 2) {
 		const struct jp_act_cover *found;
 		size_t i;
 
-		jp_search(i, at->nr_covers,
-			  at->covers[i].node < node ||
-				  (at->covers[i].node == node &&
-				   at->acts[at->covers[i].act].before <= time));
-		found = i ? &at->covers[i - 1] : NULL;
-		if (found && found->node == node && (!last || last < &at->acts[found->act]))
-			last = &at->acts[found->act];
+		jp_search(i, index->nr_covers,
+			  index->covers[i].node < node ||
+				  (index->covers[i].node == node &&
+				   index->acts[index->covers[i].act].before <= time));
+		found = i ? &index->covers[i - 1] : NULL;
+		if (found && found->node == node && (!last || last < &index->acts[found->act]))
+			last = &index->acts[found->act];
 	}
 	return last;
 }
 
-uint32_t jp_acts_at_find_sharer(const struct jp_acts_at *at, uint32_t pid, uint64_t ip,
+uint32_t jp_acts_at_find_sharer(const struct jp_acts_at *index, uint32_t pid, uint64_t ip,
 				uint64_t time)
 {
 	size_t i;
 
-	jp_search(i, at->nr_sharers, at->sharers[i].pid < pid);
-	for (; i < at->nr_sharers && at->sharers[i].pid == pid; i++) {
-		const struct jp_act_sharer *one = &at->sharers[i];
+	jp_search(i, index->nr_sharers, index->sharers[i].pid < pid);
+	for (; i < index->nr_sharers && index->sharers[i].pid == pid; i++) {
+		const struct jp_act_sharer *one = &index->sharers[i];
 
-		if (at->acts[one->act].before <= time &&
-		    jp_acts_at_find_last(at, one->other, ip, time))
+		if (index->acts[one->act].before <= time &&
+		    jp_acts_at_find_last(index, one->other, ip, time))
 			return one->other;
 	}
 	return 0;

@@ -31,12 +31,12 @@ struct jp_acts_at {
 };
 
 /* Indexes @acts, which are sorted by time and must stay valid. Returns 0 or -ENOMEM. */
-int jp_acts_at_index(struct jp_acts_at *at, const struct jp_event *acts, size_t count);
-void jp_acts_at_free(struct jp_acts_at *at);
+int jp_acts_at_index(struct jp_acts_at *index, const struct jp_event *acts, size_t count);
+void jp_acts_at_free(struct jp_acts_at *index);
 /* Returns the last act until @time that mapped memory at @ip of @pid or changed its protection, or
  * NULL. */
-const struct jp_event *jp_acts_at_find_last(const struct jp_acts_at *at, uint32_t pid, uint64_t ip,
-					    uint64_t time);
+const struct jp_event *jp_acts_at_find_last(const struct jp_acts_at *index, uint32_t pid,
+					    uint64_t ip, uint64_t time);
 /* Returns a process that shares @pid's address space and whose act mapped @ip, or 0. */
-uint32_t jp_acts_at_find_sharer(const struct jp_acts_at *at, uint32_t pid, uint64_t ip,
+uint32_t jp_acts_at_find_sharer(const struct jp_acts_at *index, uint32_t pid, uint64_t ip,
 				uint64_t time);

@@ -23,13 +23,13 @@ static size_t find_code_after(const struct jp_truth *truth, size_t high, uint32_
 const struct jp_truth_code *jp_truth_code_at(const struct jp_truth *truth, uint32_t pid,
 					     uint64_t ip, uint64_t time)
 {
-	size_t at = find_code_after(truth, truth->nr_codes, pid, ip, UINT64_MAX);
+	size_t index = find_code_after(truth, truth->nr_codes, pid, ip, UINT64_MAX);
 
 	/* Search downwards from the nearest start below @ip while any code there extends to @ip. Of
 	 * several codes with the same start, take the one loaded last until @time. */
-	while (at && truth->codes[at - 1].pid == pid && truth->code_reach[at - 1] > ip) {
-		uint64_t addr = truth->codes[at - 1].addr;
-		size_t later = find_code_after(truth, at, pid, addr, time);
+	while (index && truth->codes[index - 1].pid == pid && truth->code_reach[index - 1] > ip) {
+		uint64_t addr = truth->codes[index - 1].addr;
+		size_t later = find_code_after(truth, index, pid, addr, time);
 
 		if (later) {
 			const struct jp_truth_code *code = &truth->codes[later - 1];
@@ -38,7 +38,7 @@ const struct jp_truth_code *jp_truth_code_at(const struct jp_truth *truth, uint3
 			    time <= code->unloaded)
 				return code;
 		}
-		at = addr ? find_code_after(truth, at, pid, addr - 1, UINT64_MAX) : 0;
+		index = addr ? find_code_after(truth, index, pid, addr - 1, UINT64_MAX) : 0;
 	}
 	return NULL;
 }
@@ -75,24 +75,24 @@ static int unmaps_live_code(struct jp_truth_collector *collector, const struct j
 {
 	const struct jp_truth *truth = collector->truth;
 	uint64_t addr = act->map.addr + act->map.len;
-	size_t at =
+	size_t index =
 		addr ? find_code_after(truth, truth->nr_codes, act->pid, addr - 1, UINT64_MAX) : 0;
 
-	while (at && truth->codes[at - 1].pid == act->pid &&
-	       truth->code_reach[at - 1] > act->map.addr) {
+	while (index && truth->codes[index - 1].pid == act->pid &&
+	       truth->code_reach[index - 1] > act->map.addr) {
 		const struct jp_truth_code *code;
 		size_t later;
 
 		if (++collector->steps > JP_TRUTH_MOST_STEPS)
 			return -E2BIG;
-		addr = truth->codes[at - 1].addr;
-		later = find_code_after(truth, at, act->pid, addr, act->before);
+		addr = truth->codes[index - 1].addr;
+		later = find_code_after(truth, index, act->pid, addr, act->before);
 		code = later ? &truth->codes[later - 1] : NULL;
 		if (code && code->pid == act->pid && code->addr == addr &&
 		    addr + code->size > act->map.addr && code->ready < act->before &&
 		    code->ending > act->after)
 			return 1;
-		at = addr ? find_code_after(truth, at, act->pid, addr - 1, UINT64_MAX) : 0;
+		index = addr ? find_code_after(truth, index, act->pid, addr - 1, UINT64_MAX) : 0;
 	}
 	return 0;
 }
@@ -131,10 +131,10 @@ static int check_overwritten(struct jp_truth *truth, size_t from, size_t to)
 	for (size_t i = from; i < to && !failed; i++) {
 		const struct jp_truth_code *code = &truth->codes[i];
 		const struct jp_box box = get_certain_box(code);
-		size_t at = 0, other;
+		size_t cursor = 0, other;
 
 		if (code->by_pid == code->pid && is_certain(code))
-			while (jp_boxes_find_next(&boxes, 0, &box, &at, &other))
+			while (jp_boxes_find_next(&boxes, 0, &box, &cursor, &other))
 				if (other < i || truth->codes[other].by_pid != code->pid) {
 					jp_truth_count_contradiction(truth);
 					break;

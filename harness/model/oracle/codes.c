@@ -115,8 +115,9 @@ int jp_truth_follow_code(struct jp_truth_collector *collector, const struct jp_e
 int jp_truth_end_codes(struct jp_truth_collector *collector, struct jp_truth_process *process,
 		       const struct jp_event *event)
 {
-	for (uint32_t at = process->codes; at; at = collector->truth->codes[at - 1].next) {
-		struct jp_truth_code *code = &collector->truth->codes[at - 1];
+	for (uint32_t number = process->codes; number;
+	     number = collector->truth->codes[number - 1].next) {
+		struct jp_truth_code *code = &collector->truth->codes[number - 1];
 		uint32_t *index =
 			jp_map_find(&collector->code_of, jp_truth_make_key(code->pid, code->id));
 
@@ -134,25 +135,25 @@ int jp_truth_inherit_codes(struct jp_truth_collector *collector, struct jp_truth
 			   struct jp_truth_process *parent, const struct jp_event *event)
 {
 	struct jp_truth *truth = collector->truth;
-	uint32_t *at = &parent->codes, index;
+	uint32_t *link = &parent->codes, index;
 	int ret = 0;
 
-	while (*at && !ret) {
-		struct jp_truth_code code = truth->codes[*at - 1];
+	while (*link && !ret) {
+		struct jp_truth_code code = truth->codes[*link - 1];
 
 		if (++collector->steps > JP_TRUTH_MOST_STEPS)
 			return -E2BIG;
 		/* Remove unloaded code from the list. */
 		if (code.unloaded != UINT64_MAX) {
-			*at = code.next;
+			*link = code.next;
 			continue;
 		}
 		/* Keep an index, not a pointer: add_code() may move the array. */
-		index = *at;
+		index = *link;
 		code.loaded = event->before;
 		code.ready = event->after;
 		ret = add_code(collector, child, &code);
-		at = &truth->codes[index - 1].next;
+		link = &truth->codes[index - 1].next;
 	}
 	return ret;
 }

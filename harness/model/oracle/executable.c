@@ -41,17 +41,19 @@ void jp_executables_free(struct jp_executables *all)
 }
 
 const struct jp_executable *jp_executables_next(const struct jp_executables *all, uint32_t pid,
-						uint64_t start, uint64_t end, size_t *at)
+						uint64_t start, uint64_t end, size_t *cursor)
 {
 	const struct jp_executable *list = all->list;
 
 	/* The reach never decreases within a process: begin with the first range whose reach is
 	 * beyond @start. */
-	if (*at == SIZE_MAX)
-		jp_search(*at, all->count,
-			  list[*at].pid != pid ? list[*at].pid < pid : all->reach[*at] <= start);
-	for (; *at < all->count && list[*at].pid == pid && list[*at].start < end; (*at)++)
-		if (list[*at].end > start)
-			return &list[(*at)++];
+	if (*cursor == SIZE_MAX)
+		jp_search(*cursor, all->count,
+			  list[*cursor].pid != pid ? list[*cursor].pid < pid
+						   : all->reach[*cursor] <= start);
+	for (; *cursor < all->count && list[*cursor].pid == pid && list[*cursor].start < end;
+	     (*cursor)++)
+		if (list[*cursor].end > start)
+			return &list[(*cursor)++];
 	return NULL;
 }

@@ -59,9 +59,9 @@ struct jp_executables {
 int jp_executables_index(struct jp_executables *all);
 void jp_executables_free(struct jp_executables *all);
 /* Returns the next range of @pid that overlaps [@start, @end), in the order of addresses, or NULL.
- * *@at starts as SIZE_MAX. */
+ * *@cursor starts as SIZE_MAX. */
 const struct jp_executable *jp_executables_next(const struct jp_executables *all, uint32_t pid,
-						uint64_t start, uint64_t end, size_t *at);
+						uint64_t start, uint64_t end, size_t *cursor);
 /* Returns whether @one is the first segment of a file that begins at @start and that the program
  * loader first mapped as a whole, up to @end or further. */
 static inline bool jp_executable_is_loaded(const struct jp_executables *all,

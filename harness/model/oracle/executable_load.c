@@ -111,8 +111,8 @@ int jp_executables_load(struct jp_executables *all, const struct jp_truth *truth
 	replay.processes.context = &replay;
 	for (size_t i = 0; !failed && i < truth->nr_acts; i++)
 		failed = apply_act(&replay, &truth->acts[i]);
-	for (size_t at = 0;
-	     (space = (struct jp_memory_space *)jp_processes_next(&replay.processes, &at));) {
+	for (size_t cursor = 0;
+	     (space = (struct jp_memory_space *)jp_processes_next(&replay.processes, &cursor));) {
 		failed = failed
 				 ?: jp_memory_close(&replay, space, 0, UINT64_MAX, NULL, UINT64_MAX,
 						    UINT64_MAX);

@@ -176,7 +176,8 @@ static int close_missing_memory(const struct mark_reading *reading, uint64_t sta
 	struct jp_memory_piece part;
 	int failed = 0;
 
-	for (uint64_t at = start; !failed && jp_memory_next(space, at, end, &part); at = part.end) {
+	for (uint64_t addr = start; !failed && jp_memory_next(space, addr, end, &part);
+	     addr = part.end) {
 		if (!(part.prot & JP_PROT_EXEC))
 			continue;
 		if (!find_untouched_range(reading, part.start, part.end, &from, &to))
@@ -248,13 +249,13 @@ static int apply_to_piece(const struct mark_reading *reading, const struct jp_me
 /* Applies a line, which matches known memory or adds memory that no act reported. */
 static int apply_line(const struct mark_reading *reading, const struct jp_procmap *line)
 {
-	uint64_t at = line->start, from, to;
+	uint64_t addr = line->start, from, to;
 	int failed = 0;
 
-	while (!failed && at < line->end) {
+	while (!failed && addr < line->end) {
 		struct jp_memory_piece part;
 
-		if (!find_untouched_range(reading, at, line->end, &from, &to))
+		if (!find_untouched_range(reading, addr, line->end, &from, &to))
 			return 0;
 		if (!jp_memory_next(reading->space, from, to, &part)) {
 			part = (struct jp_memory_piece){.start = from, .end = to};
@@ -262,7 +263,7 @@ static int apply_line(const struct mark_reading *reading, const struct jp_procma
 			part = (struct jp_memory_piece){.start = from, .end = part.start};
 		} else {
 			failed = apply_to_piece(reading, &part, line);
-			at = part.end;
+			addr = part.end;
 			continue;
 		}
 		part.memory = jp_memory_new(reading->replay, NULL);
@@ -273,7 +274,7 @@ static int apply_line(const struct mark_reading *reading, const struct jp_procma
 		part.open_after = reading->mark->after;
 		store_line(reading, part.memory, line, 0);
 		failed = jp_memory_put(reading->space, &part);
-		at = part.end;
+		addr = part.end;
 	}
 	return failed;
 }

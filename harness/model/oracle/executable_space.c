@@ -57,7 +57,8 @@ int jp_memory_close(struct jp_memory_replay *replay, struct jp_memory_space *spa
 	struct jp_memory_piece part;
 	int failed = 0;
 
-	for (uint64_t at = start; !failed && jp_memory_next(space, at, end, &part); at = part.end)
+	for (uint64_t addr = start; !failed && jp_memory_next(space, addr, end, &part);
+	     addr = part.end)
 		if (part.prot & JP_PROT_EXEC)
 			failed = jp_memory_add(replay, space, &part, act, before, after);
 	return failed;
@@ -103,8 +104,8 @@ static int protect(struct jp_memory_replay *replay, struct jp_memory_space *spac
 	struct jp_memory_piece part;
 	int failed = 0;
 
-	for (uint64_t at = act->map.addr; !failed && jp_memory_next(space, at, end, &part);
-	     at = part.end) {
+	for (uint64_t addr = act->map.addr; !failed && jp_memory_next(space, addr, end, &part);
+	     addr = part.end) {
 		if (part.prot == act->map.prot)
 			continue;
 		if (part.prot & JP_PROT_EXEC)
@@ -145,10 +146,10 @@ static int remap_memory(struct jp_memory_replay *replay, struct jp_memory_space 
 	was.pieces = old;
 	if (!failed && old)
 		failed = jp_ranges_clear(&space->pieces, act->map.to, to_end);
-	for (uint64_t at = from; !failed && jp_memory_next(&was, at, end, &part);) {
-		at = part.end;
+	for (uint64_t addr = from; !failed && jp_memory_next(&was, addr, end, &part);) {
+		addr = part.end;
 		part.end += by;
-		if (at == end || part.end > to_end)
+		if (addr == end || part.end > to_end)
 			part.end = to_end;
 		part.start += by;
 		part.moved += by;
@@ -166,17 +167,17 @@ static int check_is_mapped(const struct jp_memory_replay *replay,
 			   const struct jp_memory_space *space, const struct jp_event *act)
 {
 	const uint64_t end = act->map.addr + act->map.len;
-	uint64_t at = act->map.addr;
+	uint64_t addr = act->map.addr;
 	struct jp_memory_piece part;
 
-	while (at < end && jp_memory_next(space, at, end, &part) && part.start <= at)
-		at = part.end;
-	if (at >= end)
+	while (addr < end && jp_memory_next(space, addr, end, &part) && part.start <= addr)
+		addr = part.end;
+	if (addr >= end)
 		return 0;
 	return jp_fail(replay->err, EINVAL,
 		       "the truth contradicts itself: pid %u unmaps %" PRIx64 "-%" PRIx64
 		       " at %" PRIu64 ", and nothing mapped %" PRIx64,
-		       act->pid, act->map.addr, end, act->before, at);
+		       act->pid, act->map.addr, end, act->before, addr);
 }
 
 int jp_memory_apply(struct jp_memory_replay *replay, struct jp_memory_space *space,

@@ -195,38 +195,39 @@ void jp_truth_free_files(struct jp_truth *truth)
 }
 
 static bool find_next_inherited_file(const struct jp_truth *truth, const struct jp_box *box,
-				     struct jp_truth_files_at *at, struct jp_truth_file *file)
+				     struct jp_truth_files_at *cursor, struct jp_truth_file *file)
 {
-	const struct live_file *one = jp_ranges_find_at_or_above(at->inherited->files, at->addr);
+	const struct live_file *one =
+		jp_ranges_find_at_or_above(cursor->inherited->files, cursor->addr);
 
 	if (!one || one->start >= box->end) {
-		at->inherited = NULL;
+		cursor->inherited = NULL;
 		return false;
 	}
-	at->addr = one->end;
+	cursor->addr = one->end;
 	*file = truth->files[one->file];
-	file->pid = at->inherited->pid;
-	file->from = at->inherited->from;
-	file->until = at->inherited->until;
+	file->pid = cursor->inherited->pid;
+	file->from = cursor->inherited->from;
+	file->until = cursor->inherited->until;
 	file->order = 0;
 	return true;
 }
 
 bool jp_truth_next_file(const struct jp_truth *truth, uint32_t pid, const struct jp_box *box,
-			struct jp_truth_files_at *at, struct jp_truth_file *file)
+			struct jp_truth_files_at *cursor, struct jp_truth_file *file)
 {
 	size_t i;
 
 	do {
-		if (at->inherited && find_next_inherited_file(truth, box, at, file))
+		if (cursor->inherited && find_next_inherited_file(truth, box, cursor, file))
 			return true;
-		if (!jp_boxes_find_next(&truth->files_at, pid, box, &at->at, &i))
+		if (!jp_boxes_find_next(&truth->files_at, pid, box, &cursor->at, &i))
 			return false;
 		if (i >= truth->nr_files) {
-			at->inherited = &truth->inherited[i - truth->nr_files];
-			at->addr = box->start;
+			cursor->inherited = &truth->inherited[i - truth->nr_files];
+			cursor->addr = box->start;
 		}
-	} while (at->inherited);
+	} while (cursor->inherited);
 	*file = truth->files[i];
 	return true;
 }
@@ -240,10 +241,10 @@ int jp_truth_find_files(struct jp_truth_collector *collector)
 		struct jp_truth_code *code = &truth->codes[i];
 		const struct jp_box box = {code->addr, code->addr + 1, code->loaded + 1,
 					   code->unloaded - 1};
-		struct jp_truth_files_at at = {0};
+		struct jp_truth_files_at cursor = {0};
 		struct jp_truth_file file;
 
-		code->in_file = jp_truth_next_file(truth, code->pid, &box, &at, &file);
+		code->in_file = jp_truth_next_file(truth, code->pid, &box, &cursor, &file);
 		if (lacks_its_file(truth, code))
 			jp_truth_count_contradiction(truth);
 	}

@@ -165,8 +165,8 @@ static int collect_records(struct jp_truth *truth, const char *path, struct jp_e
 	free(collector.activations);
 	free(collector.versions);
 	free(collector.ends);
-	for (size_t at = 0;
-	     (process = (struct jp_truth_process *)jp_processes_next(&collector.processes, &at));)
+	for (size_t cursor = 0; (process = (struct jp_truth_process *)jp_processes_next(
+					 &collector.processes, &cursor));)
 		jp_truth_drop_files(process);
 	jp_processes_free(&collector.processes);
 	jp_map_free(&collector.code_of);

@@ -71,7 +71,7 @@ enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pi
 	       activation->leave >= from;
 	     activation--) {
 		const struct jp_truth_insn *found;
-		uint32_t at;
+		uint32_t place;
 
 		if (activation->pid != pid)
 			continue;
@@ -80,7 +80,7 @@ enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pi
 		within |= sp < activation->sp && !activation->other_stack &&
 			  !activation->was_interrupted && activation->inside <= from &&
 			  activation->leave > to;
-		found = jp_truth_find_place(stack->machine, activation, ip, sp, &at);
+		found = jp_truth_find_place(stack->machine, activation, ip, sp, &place);
 		if (!found)
 			continue;
 		if (activation->roots_changed && jp_method_root(method) == JP_CHAIN)
@@ -89,7 +89,7 @@ enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pi
 			return JP_STACK_UNJUDGED;
 		fits = activation;
 		insn = found;
-		depth = at;
+		depth = place;
 	}
 	if (!fits)
 		return is_vdso(truth, pid, ip, time, within) ? JP_STACK_UNJUDGED : answer;

@@ -90,15 +90,15 @@ static int end_tasks(struct tasks_walk *walk, const struct jp_event *act)
 	size_t *ended_tasks = jp_map_at(&walk->ended_tasks, act->pid, sizeof(*ended_tasks));
 	uint64_t ended = act->after > act->before ? act->after : UINT64_MAX;
 
-	for (size_t at = head ? *head : 0; at; at = walk->next[at - 1]) {
-		struct jp_task *task = &walk->tasks->tasks[at - 1];
+	for (size_t number = head ? *head : 0; number; number = walk->next[number - 1]) {
+		struct jp_task *task = &walk->tasks->tasks[number - 1];
 		size_t *thread = jp_map_find(&walk->of_thread, task->tid);
 
 		if (task->ending == UINT64_MAX)
 			task->ending = act->before;
 		if (task->ended == UINT64_MAX)
 			task->ended = ended;
-		if (thread && *thread == at)
+		if (thread && *thread == number)
 			*thread = 0;
 	}
 	if (ended_tasks && head && *head)
@@ -117,10 +117,10 @@ static void finish_tasks(struct tasks_walk *walk, const struct jp_event *act)
 
 	if (act->tid != act->pid && task && task->pid == act->pid && task->ended == UINT64_MAX)
 		task->ended = act->after;
-	for (size_t at = act->tid == act->pid && ended_tasks ? *ended_tasks : 0; at;
-	     at = walk->next[at - 1])
-		if (walk->tasks->tasks[at - 1].ended == UINT64_MAX)
-			walk->tasks->tasks[at - 1].ended = act->after;
+	for (size_t number = act->tid == act->pid && ended_tasks ? *ended_tasks : 0; number;
+	     number = walk->next[number - 1])
+		if (walk->tasks->tasks[number - 1].ended == UINT64_MAX)
+			walk->tasks->tasks[number - 1].ended = act->after;
 }
 
 /* Adds the name that a new process, whose first event is the exec @act, had from its creator. */

@@ -147,7 +147,7 @@ struct jp_truth_files_at {
 /* Stores the next file of @pid, in no particular order, whose addresses and times overlap @box.
  * Returns false after the last. */
 bool jp_truth_next_file(const struct jp_truth *truth, uint32_t pid, const struct jp_box *box,
-			struct jp_truth_files_at *at, struct jp_truth_file *file);
+			struct jp_truth_files_at *cursor, struct jp_truth_file *file);
 /* Indexes all files for jp_truth_next_file(). Returns 0 or -ENOMEM. */
 int jp_truth_index_files(struct jp_truth *truth);
 

@@ -82,11 +82,11 @@ static int64_t find_caller(const struct jp_truth_activation *activation, int64_t
 	return depth;
 }
 
-static void add_expected_frame(struct oracle_walk *walk, uint64_t address, uint64_t at)
+static void add_expected_frame(struct oracle_walk *walk, uint64_t address, uint64_t word_addr)
 {
 	struct jp_truth_stack *stack = walk->stack;
 
-	stack->at[stack->nr_seen] = at;
+	stack->at[stack->nr_seen] = word_addr;
 	stack->seen[stack->nr_seen++] = address;
 }
 
@@ -113,7 +113,7 @@ static bool walk_interrupted(struct oracle_walk *walk)
 }
 
 /* Walks the native frames from frames[@first] on. */
-static bool walk_root(struct oracle_walk *walk, uint32_t first, uint64_t at)
+static bool walk_root(struct oracle_walk *walk, uint32_t first, uint64_t word_addr)
 {
 	const struct jp_truth_activation *activation = walk->activation;
 	bool other_stack = activation->other_stack && !walk->method->reads_all;
@@ -125,7 +125,7 @@ static bool walk_root(struct oracle_walk *walk, uint32_t first, uint64_t at)
 	if (other_stack)
 		count = activation->interrupted ? activation->root[JP_DUMP]->count : 1;
 	for (uint32_t i = first; i < count && i < walk->root->count; i++) {
-		add_expected_frame(walk, walk->root->frames[i], i ? 0 : at);
+		add_expected_frame(walk, walk->root->frames[i], i ? 0 : word_addr);
 		if ((i + 1 == count && !goes_on) || !lacks_file(walk, walk->root->frames[i] - 1))
 			continue;
 		walk->stack->faithful = false;
@@ -142,14 +142,14 @@ static bool walk_root(struct oracle_walk *walk, uint32_t first, uint64_t at)
 /* Steps from functions[@from] to its caller, whose return address is stored at @at. */
 static bool step_to_caller(struct oracle_walk *walk, int64_t from)
 {
-	uint64_t at = walk->entries[from] + walk->stack->machine->frames->return_at;
+	uint64_t word_addr = walk->entries[from] + walk->stack->machine->frames->return_at;
 
 	walk->depth = find_caller(walk->activation, from);
 	if (walk->depth < 0)
-		return walk_root(walk, 0, at);
+		return walk_root(walk, 0, word_addr);
 	walk->insn = jp_truth_return_insn(walk->activation->path->functions[walk->depth]);
 	add_expected_frame(walk, get_return_address(walk->activation->path->functions[walk->depth]),
-			   at);
+			   word_addr);
 	return true;
 }
 

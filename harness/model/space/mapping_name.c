@@ -33,11 +33,11 @@ static bool is_shared_memory(const char *name)
 bool jp_mapping_is_perf_map(const char *name, uint32_t *pid)
 {
 	static const char start[] = "/tmp/perf-";
-	const char *at = name + sizeof(start) - 1;
+	const char *pos = name + sizeof(start) - 1;
 	uint64_t number;
 
 	if (strncmp(name, start, sizeof(start) - 1) != 0 ||
-	    !jp_number_take(&at, 10, UINT32_MAX, &number) || strcmp(at, ".map") != 0)
+	    !jp_number_take(&pos, 10, UINT32_MAX, &number) || strcmp(pos, ".map") != 0)
 		return false;
 	*pid = (uint32_t)number;
 	return true;
@@ -95,14 +95,14 @@ bool jp_mapping_same_name(const char *one, const char *other)
 /* Returns the rest of @base after "PREFIXpid-index", or NULL if it does not match. */
 static const char *skip_numbers(const char *base, const char *prefix)
 {
-	const char *at = base + strlen(prefix);
+	const char *pos = base + strlen(prefix);
 	uint64_t number;
 
 	if (strncmp(base, prefix, strlen(prefix)) != 0 ||
-	    !jp_number_take(&at, 10, UINT32_MAX, &number) || *at++ != '-' ||
-	    !jp_number_take(&at, 10, UINT64_MAX, &number))
+	    !jp_number_take(&pos, 10, UINT32_MAX, &number) || *pos++ != '-' ||
+	    !jp_number_take(&pos, 10, UINT64_MAX, &number))
 		return NULL;
-	return at;
+	return pos;
 }
 
 bool jp_mapping_injected(const char *path)

@@ -57,7 +57,7 @@ void jp_places_free(struct jp_places *places)
 
 	if (!places)
 		return;
-	for (size_t at = 0; (process = jp_map_next(&places->processes, &at, NULL));)
+	for (size_t cursor = 0; (process = jp_map_next(&places->processes, &cursor, NULL));)
 		free(*process);
 	jp_map_free(&places->processes);
 	free(places);

@@ -74,9 +74,9 @@ int jp_processes_apply(struct jp_processes *processes, const struct jp_event *ev
 	return processes->rules->inherit(processes->context, process, parent, event);
 }
 
-struct jp_process *jp_processes_next(const struct jp_processes *processes, size_t *at)
+struct jp_process *jp_processes_next(const struct jp_processes *processes, size_t *cursor)
 {
-	struct jp_process **next = jp_map_next(&processes->by_pid, at, NULL);
+	struct jp_process **next = jp_map_next(&processes->by_pid, cursor, NULL);
 
 	return next ? *next : NULL;
 }
@@ -85,7 +85,7 @@ void jp_processes_free(struct jp_processes *processes)
 {
 	struct jp_process *process;
 
-	for (size_t at = 0; (process = jp_processes_next(processes, &at));)
+	for (size_t cursor = 0; (process = jp_processes_next(processes, &cursor));)
 		free(process);
 	jp_map_free(&processes->by_pid);
 }

@@ -41,7 +41,8 @@ struct jp_process *jp_processes_at(struct jp_processes *processes, uint32_t pid)
 /* Applies EXEC, COMM with exec, FORK (except of a thread) and END to the event's process; ignores
  * other events. Returns 0, -ENOMEM, or the error of a callback. */
 int jp_processes_apply(struct jp_processes *processes, const struct jp_event *event);
-/* Returns the next process, in no particular order, or NULL after the last. *@at starts as 0. */
-struct jp_process *jp_processes_next(const struct jp_processes *processes, size_t *at);
+/* Returns the next process, in no particular order, or NULL after the last. *@cursor starts as 0.
+ */
+struct jp_process *jp_processes_next(const struct jp_processes *processes, size_t *cursor);
 /* Frees all processes. The caller frees their own data first. */
 void jp_processes_free(struct jp_processes *processes);

@@ -55,8 +55,8 @@ void jp_replay_free(struct jp_replay *replay)
 
 	if (!replay)
 		return;
-	for (size_t at = 0;
-	     (space = (struct mapped_space *)jp_processes_next(&replay->processes, &at));) {
+	for (size_t cursor = 0;
+	     (space = (struct mapped_space *)jp_processes_next(&replay->processes, &cursor));) {
 		jp_ranges_free(space->ranges);
 		jp_ranges_free(space->older);
 	}

@@ -74,7 +74,7 @@ void jp_names_free(struct jp_names *names)
 		}
 	}
 	jp_text_pool_free(&names->paths);
-	for (size_t at = 0; (process = jp_map_next(&names->processes, &at, NULL));)
+	for (size_t cursor = 0; (process = jp_map_next(&names->processes, &cursor, NULL));)
 		jp_perf_map_free(process->map);
 	jp_map_free(&names->processes);
 	free(names);

@@ -66,19 +66,19 @@ static bool keeps_frame(struct jp_cfi *cfi, uint64_t vaddr, const unsigned char 
 {
 	const struct jp_machine *machine = jp_cfi_machine(cfi);
 	bool linked = true;
-	size_t at = 0;
+	size_t offset = 0;
 
-	while (jp_frame_use_at(cfi, vaddr + at) != JP_FRAME_LINKED)
-		if (at++ == JP_FRAME_NEAR)
+	while (jp_frame_use_at(cfi, vaddr + offset) != JP_FRAME_LINKED)
+		if (offset++ == JP_FRAME_NEAR)
 			return false;
-	for (; at < size; at++) {
-		const bool now = jp_frame_use_at(cfi, vaddr + at) == JP_FRAME_LINKED;
+	for (; offset < size; offset++) {
+		const bool now = jp_frame_use_at(cfi, vaddr + offset) == JP_FRAME_LINKED;
 
-		for (size_t dropped = at; linked && !now; at++)
-			if (machine->frames->returns(code + at, size - at))
+		for (size_t dropped = offset; linked && !now; offset++)
+			if (machine->frames->returns(code + offset, size - offset))
 				break;
-			else if (at == size || at > dropped + JP_FRAME_NEAR ||
-				 jp_frame_use_at(cfi, vaddr + at) <= JP_FRAME_LINKED)
+			else if (offset == size || offset > dropped + JP_FRAME_NEAR ||
+				 jp_frame_use_at(cfi, vaddr + offset) <= JP_FRAME_LINKED)
 				return false;
 		/* Code after a return belongs to another part or function. */
 		if (!linked && !now)

@@ -150,8 +150,8 @@ enum jp_cfi_answer jp_cfi_evaluate(const struct jp_cfi_op *ops, size_t count,
 	struct word_stack stack = {.depth = 0};
 	unsigned steps = 0;
 
-	for (size_t at = 0; at < count; at++) {
-		const struct jp_cfi_op *op = &ops[at];
+	for (size_t op_index = 0; op_index < count; op_index++) {
+		const struct jp_cfi_op *op = &ops[op_index];
 		uint64_t *top = stack.depth ? &stack.word[stack.depth - 1] : NULL;
 		bool good;
 
@@ -179,7 +179,7 @@ enum jp_cfi_answer jp_cfi_evaluate(const struct jp_cfi_op *ops, size_t count,
 		case JP_OP_JUMP:
 			good = op->kind == JP_OP_JUMP || top;
 			if (good && (op->kind == JP_OP_JUMP || stack.word[--stack.depth]))
-				at = op->value - 1; /* the loop then adds 1 */
+				op_index = op->value - 1; /* the loop then adds 1 */
 			break;
 		default:
 			good = apply_stack_op(op, &stack);

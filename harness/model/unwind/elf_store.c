@@ -92,13 +92,13 @@ static bool parse_inode(const char *text, struct jp_elf_line *line)
 /* Parses "#DIGEST ", which older captures do not have. */
 static bool parse_digest(char **text, struct jp_elf_line *line)
 {
-	const char *at = *text;
+	const char *pos = *text;
 
-	if (*at != '#')
+	if (*pos != '#')
 		return true;
-	at++;
-	line->digested = jp_number_take(&at, 16, UINT64_MAX, &line->digest) && *at++ == ' ';
-	*text += at - *text;
+	pos++;
+	line->digested = jp_number_take(&pos, 16, UINT64_MAX, &line->digest) && *pos++ == ' ';
+	*text += pos - *text;
 	return line->digested;
 }
 
@@ -106,18 +106,18 @@ static bool parse_digest(char **text, struct jp_elf_line *line)
  * up. */
 static void parse_index(struct jp_elf_store *store)
 {
-	char *rest = store->index, *at;
+	char *rest = store->index, *pos;
 
-	while ((at = strsep(&rest, "\n"))) {
-		struct jp_elf_line line = {.build_id = strsep(&at, " ")}, *added;
-		const char *device = at ? strsep(&at, " ") : NULL;
-		const char *inode = at ? strsep(&at, " ") : NULL;
+	while ((pos = strsep(&rest, "\n"))) {
+		struct jp_elf_line line = {.build_id = strsep(&pos, " ")}, *added;
+		const char *device = pos ? strsep(&pos, " ") : NULL;
+		const char *inode = pos ? strsep(&pos, " ") : NULL;
 
-		if (!device || !inode || !at || !is_hex(line.build_id) ||
+		if (!device || !inode || !pos || !is_hex(line.build_id) ||
 		    !parse_device(device, &line) || !parse_inode(inode, &line) ||
-		    !parse_digest(&at, &line) || !*at)
+		    !parse_digest(&pos, &line) || !*pos)
 			continue;
-		line.path = at;
+		line.path = pos;
 		decode_path(line.path);
 		added = jp_array_push(&store->lines, &store->nr_lines, &store->capacity);
 		if (!added)

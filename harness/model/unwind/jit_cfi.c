@@ -116,15 +116,15 @@ static const struct jp_code_load *find_own_load(const struct jp_jit_cfi *jit, ui
 {
 	const struct jp_code_loads *loads = jit->loads;
 	const struct jp_code_load *latest = NULL;
-	size_t at = find_first_behind(loads, loads->count, pid, addr, UINT64_MAX);
+	size_t index = find_first_behind(loads, loads->count, pid, addr, UINT64_MAX);
 
 	/* Search downwards from the nearest start below @addr while any load there extends to
 	 * @addr. The load that came last covers the others. */
-	for (int below = 0; below < BELOW_MOST && at && loads->loads[at - 1].pid == pid &&
-			    jit->reach[at - 1] > addr;
+	for (int below = 0; below < BELOW_MOST && index && loads->loads[index - 1].pid == pid &&
+			    jit->reach[index - 1] > addr;
 	     below++) {
-		uint64_t start = loads->loads[at - 1].addr;
-		size_t later = find_first_behind(loads, at, pid, start, time);
+		uint64_t start = loads->loads[index - 1].addr;
+		size_t later = find_first_behind(loads, index, pid, start, time);
 
 		if (later) {
 			const struct jp_code_load *load = &loads->loads[later - 1];
@@ -133,7 +133,7 @@ static const struct jp_code_load *find_own_load(const struct jp_jit_cfi *jit, ui
 			    (!latest || load->time > latest->time))
 				latest = load;
 		}
-		at = start ? find_first_behind(loads, at, pid, start - 1, UINT64_MAX) : 0;
+		index = start ? find_first_behind(loads, index, pid, start - 1, UINT64_MAX) : 0;
 	}
 	return latest;
 }

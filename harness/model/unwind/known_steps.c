@@ -53,13 +53,13 @@ uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struc
 	const struct jp_stack_dump dump = *from;
 	uint64_t sp = regs->r[sp_at], addr = regs->r[ip_at] - called, known = regs->known;
 	uint64_t rise = called || pushed ? pushed : 1;
-	uint16_t at = index_guess(sp), before = at;
+	uint16_t index = index_guess(sp), before = index;
 	uint64_t *frame = frames, *const end = frames + size;
 
 	if (!space || dump.narrow || dump.size < sizeof(uint64_t))
 		return 0;
 	while (frame < end) {
-		const struct jp_known_step *step = &steps->list[steps->guesses[at].step];
+		const struct jp_known_step *step = &steps->list[steps->guesses[index].step];
 		const struct jp_cfi_rule *rule;
 		const unsigned char *bytes;
 		uint64_t cfa = sp, caller;
@@ -67,12 +67,12 @@ uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struc
 		if (!is_direct(step, addr, space)) {
 			if (!find_step(steps, space, addr, sp))
 				break;
-			if (at != index_guess(sp))
-				at = steps->guesses[before].caller = index_guess(sp);
-			step = &steps->list[steps->guesses[at].step];
+			if (index != index_guess(sp))
+				index = steps->guesses[before].caller = index_guess(sp);
+			step = &steps->list[steps->guesses[index].step];
 		}
-		before = at;
-		at = steps->guesses[at].caller;
+		before = index;
+		index = steps->guesses[index].caller;
 		if (step->row.cfa.reg != sp_at) {
 			if (!(known & UINT64_C(1) << step->row.cfa.reg))
 				break;

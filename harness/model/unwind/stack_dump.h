@@ -18,18 +18,18 @@ struct jp_stack_dump {
 static inline bool jp_stack_dump_load(void *context, uint64_t addr, uint64_t *value)
 {
 	struct jp_stack_dump *dump = context;
-	const uint64_t at = addr - dump->sp, word = dump->narrow ? 4 : 8;
+	const uint64_t offset = addr - dump->sp, word = dump->narrow ? 4 : 8;
 	uint32_t half;
 
-	if (dump->size < word || at > dump->size - word) {
+	if (dump->size < word || offset > dump->size - word) {
 		dump->missed = addr;
 		return false;
 	}
 	if (dump->narrow) {
-		memcpy(&half, dump->bytes + at, sizeof(half));
+		memcpy(&half, dump->bytes + offset, sizeof(half));
 		*value = half;
 	} else {
-		memcpy(value, dump->bytes + at, sizeof(*value));
+		memcpy(value, dump->bytes + offset, sizeof(*value));
 	}
 	return true;
 }

@@ -97,7 +97,7 @@ TEST(binary_search)
 {
 	uint64_t ids[40];
 	bool good = true, nothing = true;
-	size_t at;
+	size_t index;
 
 	for (size_t i = 0; i < 40; i++)
 		ids[i] = 3 * (i / 3) + 2; /* add each id three times */
@@ -109,14 +109,14 @@ TEST(binary_search)
 				least++;
 			while (above < count && ids[above] <= id)
 				above++;
-			jp_search(at, count, ids[at] < id);
-			good &= at == least;
-			jp_search(at, count, ids[at] <= id);
-			good &= at == above;
+			jp_search(index, count, ids[index] < id);
+			good &= index == least;
+			jp_search(index, count, ids[index] <= id);
+			good &= index == above;
 		}
 	check(good, "both bounds agree with a linear search");
-	jp_search(at, 0, (nothing = false));
-	check(at == 0 && nothing, "an empty array is searched without a comparison");
-	jp_search(at, SIZE_MAX, at < SIZE_MAX - 1);
-	check(at == SIZE_MAX - 1, "indices up to SIZE_MAX are searched");
+	jp_search(index, 0, (nothing = false));
+	check(index == 0 && nothing, "an empty array is searched without a comparison");
+	jp_search(index, SIZE_MAX, index < SIZE_MAX - 1);
+	check(index == SIZE_MAX - 1, "indices up to SIZE_MAX are searched");
 }

@@ -29,7 +29,7 @@ static void check_query(const struct jp_boxes *boxes, const struct jp_box *all,
 	unsigned char seen[BOXES] = {0};
 	size_t wrong = 0, item;
 
-	for (size_t at = 0; jp_boxes_find_next(boxes, owner, box, &at, &item);)
+	for (size_t cursor = 0; jp_boxes_find_next(boxes, owner, box, &cursor, &item);)
 		seen[item]++;
 	for (size_t i = 0; i < BOXES; i++)
 		wrong += seen[i] != (i % OWNERS == owner && boxes_meet(&all[i], box));
@@ -74,7 +74,7 @@ static void query_all(size_t count)
 	for (uint64_t i = 0; i < count; i++) {
 		const struct jp_box one = make_box(i);
 
-		for (size_t at = 0; jp_boxes_find_next(&boxes, 1, &one, &at, &item);)
+		for (size_t cursor = 0; jp_boxes_find_next(&boxes, 1, &one, &cursor, &item);)
 			found++;
 	}
 	end_cost();
@@ -109,10 +109,10 @@ TEST(boxes)
 {
 	const struct jp_box all = {.end = UINT64_MAX, .until = UINT64_MAX};
 	struct jp_boxes boxes = {0};
-	size_t at = 0, item;
+	size_t cursor = 0, item;
 
 	jp_boxes_build(&boxes);
-	check(!jp_boxes_find_next(&boxes, 0, &all, &at, &item), "nothing in an empty set");
+	check(!jp_boxes_find_next(&boxes, 0, &all, &cursor, &item), "nothing in an empty set");
 	check(jp_boxes_add(&boxes, 0, &all, UINT32_MAX), "no element is so many");
 	for (uint64_t seed = 1; seed <= 5; seed++)
 		test_random_boxes(seed);

@@ -30,7 +30,7 @@ static struct plain *find_in_plain_array(struct plain *plain, size_t count, uint
 static bool maps_equal(const struct jp_map *map, struct plain *plain, size_t count)
 {
 	uint64_t key, *value;
-	size_t at = 0, seen = 0, sum = 0;
+	size_t cursor = 0, seen = 0, sum = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		value = jp_map_find(map, plain[i].key);
@@ -38,7 +38,7 @@ static bool maps_equal(const struct jp_map *map, struct plain *plain, size_t cou
 			return false;
 		sum += i;
 	}
-	while ((value = jp_map_next(map, &at, &key))) {
+	while ((value = jp_map_next(map, &cursor, &key))) {
 		const struct plain *known = find_in_plain_array(plain, count, key);
 
 		if (!known || known->value != *value)
@@ -46,7 +46,7 @@ static bool maps_equal(const struct jp_map *map, struct plain *plain, size_t cou
 		sum -= (size_t)(known - plain);
 		seen++;
 	}
-	return seen == count && map->count == count && !sum && !jp_map_next(map, &at, NULL);
+	return seen == count && map->count == count && !sum && !jp_map_next(map, &cursor, NULL);
 }
 
 /* Draws a key: small, large and shifted keys, and the ends of the range. There are few, so that
@@ -104,9 +104,9 @@ TEST(against_array)
 TEST(empty)
 {
 	struct jp_map map = {0};
-	size_t at = 0;
+	size_t cursor = 0;
 
-	check(!jp_map_find(&map, 0) && !jp_map_find(&map, 1) && !jp_map_next(&map, &at, NULL),
+	check(!jp_map_find(&map, 0) && !jp_map_find(&map, 1) && !jp_map_next(&map, &cursor, NULL),
 	      "an empty table has no entries");
 	check(jp_map_at(&map, 5, 1) && !jp_map_find(&map, 0), "key 0 is absent unless it was set");
 	jp_map_free(&map);
@@ -120,7 +120,7 @@ TEST(sizes)
 
 	for (size_t size = 1; size <= 40; size++) {
 		struct jp_map map = {0};
-		size_t at = 0, seen = 0;
+		size_t cursor = 0, seen = 0;
 
 		for (uint64_t key = 0; key < 100 && good; key++) {
 			unsigned char *value = jp_map_at(&map, key, size);
@@ -137,7 +137,7 @@ TEST(sizes)
 			for (size_t i = 0; i < size; i++)
 				good &= value && value[i] == (unsigned char)(key + 1);
 		}
-		while (jp_map_next(&map, &at, NULL))
+		while (jp_map_next(&map, &cursor, NULL))
 			seen++;
 		good &= seen == 100;
 		jp_map_free(&map);

@@ -78,11 +78,11 @@ TEST(prefixes)
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		const char *at = table[i].text;
+		const char *pos = table[i].text;
 		uint64_t value = 4711;
-		bool good = jp_number_take(&at, table[i].base, table[i].max, &value);
+		bool good = jp_number_take(&pos, table[i].base, table[i].max, &value);
 
-		check(good == !!table[i].length && at == table[i].text + table[i].length &&
+		check(good == !!table[i].length && pos == table[i].text + table[i].length &&
 			      value == (good ? table[i].value : 4711),
 		      "'%s', base %d: %d characters", table[i].text, table[i].base,
 		      table[i].length);
@@ -91,20 +91,20 @@ TEST(prefixes)
 
 TEST(errno)
 {
-	const char *at = "99999999999999999999999";
+	const char *pos = "99999999999999999999999";
 	uint64_t value;
 	double real;
 
 	errno = EXDEV;
-	check(!jp_number_take(&at, 10, UINT64_MAX, &value) && errno == EXDEV,
+	check(!jp_number_take(&pos, 10, UINT64_MAX, &value) && errno == EXDEV,
 	      "a number that is too large keeps errno");
 	errno = ERANGE;
-	at = "5";
-	check(jp_number(at, 0, 9, &value) && errno == ERANGE && value == 5,
+	pos = "5";
+	check(jp_number(pos, 0, 9, &value) && errno == ERANGE && value == 5,
 	      "an old ERANGE does not make a number fail");
-	at = "1e-400";
+	pos = "1e-400";
 	errno = EXDEV;
-	jp_number_take_real(&at, &real);
+	jp_number_take_real(&pos, &real);
 	check(errno == EXDEV, "a real number that is too small keeps errno");
 }
 
@@ -121,11 +121,11 @@ TEST(real_numbers)
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		const char *at = table[i].text;
+		const char *pos = table[i].text;
 		double value = 4711;
-		bool good = jp_number_take_real(&at, &value);
+		bool good = jp_number_take_real(&pos, &value);
 
-		check(good == !!table[i].length && at == table[i].text + table[i].length &&
+		check(good == !!table[i].length && pos == table[i].text + table[i].length &&
 			      value == (good ? table[i].value : 4711),
 		      "'%s': %d characters", table[i].text, table[i].length);
 	}

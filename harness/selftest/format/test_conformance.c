@@ -79,12 +79,12 @@ static void print_perf_map(struct jp_json *json, const char *path, char **addres
 static void put_lines(struct jp_json *json, const struct jp_jitdump_record *record)
 {
 	struct jp_jitdump_line line;
-	size_t at = 0;
+	size_t cursor = 0;
 
 	jp_json_u64(json, "address", record->debug.addr);
 	jp_json_u64(json, "count", record->debug.count);
 	jp_json_array(json, "entries");
-	while (jp_jitdump_next_line(record, &at, &line)) {
+	while (jp_jitdump_next_line(record, &cursor, &line)) {
 		jp_json_object(json, NULL);
 		jp_json_u64(json, "address", line.addr);
 		jp_json_double(json, "line", line.line);
@@ -197,19 +197,19 @@ static bool cut_procmaps(const char *text, size_t size, char *why)
 	size_t lines = 0, count_before = 0;
 	bool good = true, bad_line = false;
 
-	for (size_t at = 0; at <= size && good; at++) {
-		bool whole = !at || text[at - 1] == '\n';
+	for (size_t cut_size = 0; cut_size <= size && good; cut_size++) {
+		bool whole = !cut_size || text[cut_size - 1] == '\n';
 		struct jp_procmap *maps;
 		size_t count;
 		/* Exactly as large as the text, so that ASan detects overruns. */
-		char *cut = malloc(at);
+		char *cut = malloc(cut_size);
 		int ret;
 
-		if (at)
-			memcpy(cut, text, at);
-		ret = jp_procmaps_parse(cut, at, &maps, &count, NULL);
+		if (cut_size)
+			memcpy(cut, text, cut_size);
+		ret = jp_procmaps_parse(cut, cut_size, &maps, &count, NULL);
 		free(cut);
-		lines += at && whole;
+		lines += cut_size && whole;
 		bad_line |= whole && ret;
 		good = ret ? !whole || bad_line : whole && !bad_line && count == lines;
 		if (!ret) {
@@ -220,7 +220,7 @@ static bool cut_procmaps(const char *text, size_t size, char *why)
 			count_before = count;
 		}
 		if (!good)
-			sprintf(why, "at %zu", at);
+			sprintf(why, "at %zu", cut_size);
 	}
 	free(before);
 	return good;
@@ -232,19 +232,19 @@ static bool cut_perf_map(const char *path, const char *text, size_t size, char *
 {
 	uint64_t most = UINT64_MAX;
 
-	for (size_t at = size + 1; at-- > 0;) {
+	for (size_t cut_size = size + 1; cut_size-- > 0;) {
 		struct jp_perf_map *map = NULL;
 		uint64_t bad;
 
-		if (!truncate(path, at))
+		if (!truncate(path, cut_size))
 			map = read_perf_map(path, -1, NULL);
 		bad = map ? jp_perf_map_bad_lines(map) : UINT64_MAX;
 		jp_perf_map_free(map);
-		if (!map || ((!at || text[at - 1] == '\n') && bad > most)) {
-			sprintf(why, "at %zu", at);
+		if (!map || ((!cut_size || text[cut_size - 1] == '\n') && bad > most)) {
+			sprintf(why, "at %zu", cut_size);
 			return false;
 		}
-		if (!at || text[at - 1] == '\n')
+		if (!cut_size || text[cut_size - 1] == '\n')
 			most = bad;
 	}
 	return most == 0;
@@ -279,15 +279,15 @@ static bool cut_jitdump(const char *path, const char *whole, size_t size, char *
 	struct dump_end all = read_dump(whole, SIZE_MAX);
 	size_t clean = 0, expected = all.opened ? 1 + all.records + all.skipped : 0;
 
-	for (size_t at = size + 1; at-- > 0;) {
+	for (size_t cut_size = size + 1; cut_size-- > 0;) {
 		struct dump_end cut;
 
-		if (truncate(path, at))
+		if (truncate(path, cut_size))
 			return false;
 		cut = read_dump(path, SIZE_MAX);
 		clean += cut.clean;
 		if (cut.records > all.records || cut.sum != read_dump(whole, cut.records).sum) {
-			sprintf(why, "at %zu", at);
+			sprintf(why, "at %zu", cut_size);
 			return false;
 		}
 	}

@@ -34,10 +34,10 @@ static int find_copy(const void *addr)
 
 void *__wrap_mmap(void *addr, size_t size, int prot, int flags, int fd, off_t offset)
 {
-	int at = find_copy(NULL);
+	int index = find_copy(NULL);
 	void *copy;
 
-	if (addr || at < 0 || size > MOST ||
+	if (addr || index < 0 || size > MOST ||
 	    (flags != MAP_PRIVATE && flags != (MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)))
 		return __real_mmap(addr, size, prot, flags, fd, offset);
 	if (posix_memalign(&copy, 4096, size))
@@ -46,16 +46,16 @@ void *__wrap_mmap(void *addr, size_t size, int prot, int flags, int fd, off_t of
 		memset(copy, 0, size);
 	else if (pread(fd, copy, size, offset) != (ssize_t)size)
 		abort();
-	return copies[at] = copy;
+	return copies[index] = copy;
 }
 
 int __wrap_munmap(void *addr, size_t size)
 {
-	int at = addr ? find_copy(addr) : -1;
+	int index = addr ? find_copy(addr) : -1;
 
-	if (at < 0)
+	if (index < 0)
 		return __real_munmap(addr, size);
-	copies[at] = NULL;
+	copies[index] = NULL;
 	free(addr);
 	return 0;
 }

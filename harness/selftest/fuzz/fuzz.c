@@ -173,34 +173,34 @@ static uint64_t draw_extreme(void)
 static void set_number(void)
 {
 	static const size_t sizes[] = {1, 2, 4, 8};
-	size_t size = sizes[draw_number(4)], at;
+	size_t size = sizes[draw_number(4)], offset;
 	uint64_t value = draw_number(2) ? draw_extreme() : input.size - 4 + draw_number(9);
 
 	if (input.size < size)
 		return;
-	at = draw_number(input.size - size + 1);
+	offset = draw_number(input.size - size + 1);
 	if (draw_number(4)) /* changes the value by at most 8 */
-		at -= at % size;
+		offset -= offset % size;
 	if (draw_number(3) == 0) { /* up to 8 more or less */
 		value = 0;
-		memcpy(&value, input.at + at, size);
+		memcpy(&value, input.at + offset, size);
 		value += draw_number(17) - 8;
 	}
-	memcpy(input.at + at, &value, size);
+	memcpy(input.at + offset, &value, size);
 }
 
-/* Removes @size bytes at @at. */
-static void cut_out(size_t at, size_t size)
+/* Removes @size bytes at @offset. */
+static void cut_out(size_t offset, size_t size)
 {
-	memmove(input.at + at, input.at + at + size, input.size - at - size);
+	memmove(input.at + offset, input.at + offset + size, input.size - offset - size);
 	input.size -= size;
 }
 
 static void splice_seed(void)
 {
 	const struct bytes *from = &seeds[draw_number(nr_seeds)];
-	size_t size = 1 + draw_number(draw_number(4) ? 64 : 4096), at = draw_number(input.size + 1),
-	       start;
+	size_t size = 1 + draw_number(draw_number(4) ? 64 : 4096),
+	       offset = draw_number(input.size + 1), start;
 	bool insert = draw_number(2);
 
 	if (size > from->size)
@@ -208,22 +208,22 @@ static void splice_seed(void)
 	start = draw_number(from->size - size + 1);
 	if (draw_number(2)) {
 		start -= start % 8;
-		at -= at % 8;
+		offset -= offset % 8;
 	}
-	if (!insert && at + size > input.size)
+	if (!insert && offset + size > input.size)
 		return;
 	if (insert) {
 		if (input.size + size > MAX_SIZE)
 			return;
-		memmove(input.at + at + size, input.at + at, input.size - at);
+		memmove(input.at + offset + size, input.at + offset, input.size - offset);
 		input.size += size;
 	}
-	memcpy(input.at + at, from->at + start, size);
+	memcpy(input.at + offset, from->at + start, size);
 }
 
 static void change_input(void)
 {
-	size_t size, at;
+	size_t size, offset;
 
 	switch (draw_number(8)) {
 	case 0:
@@ -244,8 +244,9 @@ static void change_input(void)
 		size = 1 + draw_number(draw_number(4) ? 64 : 4096);
 		if (size > input.size)
 			break;
-		at = draw_number(input.size - size + 1);
-		cut_out(at - at % 8 + size <= input.size ? at - at % 8 : at, size);
+		offset = draw_number(input.size - size + 1);
+		cut_out(offset - offset % 8 + size <= input.size ? offset - offset % 8 : offset,
+			size);
 		break;
 	}
 }
@@ -258,10 +259,10 @@ static void try_extremes(const struct bytes *seed)
 	size_t head = seed->size < HEAD ? seed->size & ~7ul : HEAD;
 
 	for (size_t size = 4; size <= 8; size += 4)
-		for (size_t at = 0; at < head; at += size)
+		for (size_t offset = 0; offset < head; offset += size)
 			for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
 				set_input(seed);
-				memcpy(input.at + at, &values[i], size);
+				memcpy(input.at + offset, &values[i], size);
 				feed_input();
 			}
 }

@@ -7,7 +7,7 @@ static uint64_t read_all_bytes(const struct jp_jitdump_record *record)
 {
 	struct jp_jitdump_line line;
 	uint64_t sum = 0;
-	size_t at = 0;
+	size_t cursor = 0;
 
 	switch (record->type) {
 	case JP_JITDUMP_LOAD:
@@ -18,7 +18,7 @@ static uint64_t read_all_bytes(const struct jp_jitdump_record *record)
 			abort();
 		break;
 	case JP_JITDUMP_DEBUG_INFO:
-		while (jp_jitdump_next_line(record, &at, &line))
+		while (jp_jitdump_next_line(record, &cursor, &line))
 			sum += strlen(line.file) + 1;
 		if (sum < record->debug.count)
 			abort();

@@ -52,29 +52,29 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 /* Makes the data section and the last record end with the file, and removes features. */
 static void repair_sizes(unsigned char *bytes, size_t size)
 {
-	uint64_t header, at;
+	uint64_t header, data_offset;
 	uint16_t record;
 
 	if (size < FILE_HEADER)
 		return;
 	memcpy(&header, bytes + 8, sizeof(header));
-	memcpy(&at, bytes + 40, sizeof(at));
+	memcpy(&data_offset, bytes + 40, sizeof(data_offset));
 	if (header != HEADER) {
-		if (at > size)
+		if (data_offset > size)
 			return;
-		header = size - at;
+		header = size - data_offset;
 		memcpy(bytes + 48, &header, sizeof(header));
 		memset(bytes + 72, 0, 32);
 	} else {
-		at = HEADER;
+		data_offset = HEADER;
 	}
-	for (; size - at >= 8; at += record) {
-		memcpy(&record, bytes + at + 6, sizeof(record));
+	for (; size - data_offset >= 8; data_offset += record) {
+		memcpy(&record, bytes + data_offset + 6, sizeof(record));
 		if (record < 8)
 			return;
-		if (record > size - at) {
-			record = (uint16_t)(size - at);
-			memcpy(bytes + at + 6, &record, sizeof(record));
+		if (record > size - data_offset) {
+			record = (uint16_t)(size - data_offset);
+			memcpy(bytes + data_offset + 6, &record, sizeof(record));
 		}
 	}
 }

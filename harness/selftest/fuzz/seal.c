@@ -7,9 +7,10 @@ void fuzz_seal(unsigned char *bytes, size_t size)
 {
 	struct jp_truth_record record;
 
-	for (size_t at = JP_TRUTH_PAGE; at + sizeof(record) <= size; at += sizeof(record)) {
-		memcpy(&record, bytes + at, sizeof(record));
+	for (size_t offset = JP_TRUTH_PAGE; offset + sizeof(record) <= size;
+	     offset += sizeof(record)) {
+		memcpy(&record, bytes + offset, sizeof(record));
 		record.seal = jp_truth_seal(&record);
-		memcpy(bytes + at, &record, sizeof(record));
+		memcpy(bytes + offset, &record, sizeof(record));
 	}
 }

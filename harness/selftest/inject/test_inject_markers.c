@@ -191,7 +191,7 @@ static void test_owners(void)
 		/* Reading fails with a message, since the dump is empty. */
 		*messages = '\0';
 		check(!jp_inject_read(&dumps, &read, &err), "the dump is offered to all");
-		for (const char *at = messages; (at = strstr(at, "the file has 0")); at++)
+		for (const char *pos = messages; (pos = strstr(pos, "the file has 0")); pos++)
 			times++;
 		check(times == (rows[i].reads >= 0), "the owner is %s: %s", rows[i].what, messages);
 		for (int j = 0; j < 3; j++) {

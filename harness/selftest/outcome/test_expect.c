@@ -528,8 +528,8 @@ TEST(limits)
 		check_refusal(text, table[i].message);
 	}
 	snprintf(text, sizeof(text), "%scase a/{x} check : w : c\n", axes);
-	for (const char *at = text; at; at = at == text ? strchr(text, '\n') + 1 : NULL) {
-		cases = parse_case(at, &err);
+	for (const char *pos = text; pos; pos = pos == text ? strchr(text, '\n') + 1 : NULL) {
+		cases = parse_case(pos, &err);
 		check(!cases && !strncmp(err.text, "case:1: ", 8),
 		      "axes in a case's own file are refused: %s", err.text);
 		jp_cases_free(cases);

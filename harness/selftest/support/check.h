@@ -49,12 +49,12 @@ static struct check_test *check_tests; /* by line */
 
 __attribute__((unused)) static void check_add(struct check_test *test)
 {
-	struct check_test **at = &check_tests;
+	struct check_test **link = &check_tests;
 
-	while (*at && (*at)->line < test->line)
-		at = &(*at)->next;
-	test->next = *at;
-	*at = test;
+	while (*link && (*link)->line < test->line)
+		link = &(*link)->next;
+	test->next = *link;
+	*link = test;
 }
 
 static char **check_arguments; /* arguments of the test program */

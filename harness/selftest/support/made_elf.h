@@ -45,30 +45,30 @@ static void elf_made_begin(struct elf_made *made, uint16_t machine)
 /* Appends @size @bytes, aligned to 8. Returns their offset in the file. */
 static size_t elf_made_put(struct elf_made *made, const void *bytes, size_t size)
 {
-	size_t at = (made->size + 7) & ~(size_t)7;
+	size_t offset = (made->size + 7) & ~(size_t)7;
 
-	if (size > sizeof(made->bytes) - at)
+	if (size > sizeof(made->bytes) - offset)
 		exit(99);
-	memset(made->bytes + made->size, 0, at - made->size);
+	memset(made->bytes + made->size, 0, offset - made->size);
 	if (size)
-		memcpy(made->bytes + at, bytes, size);
-	made->size = at + size;
-	return at;
+		memcpy(made->bytes + offset, bytes, size);
+	made->size = offset + size;
+	return offset;
 }
 
 /* Appends a section of @size bytes, whose address is its file offset. Returns its header. */
 static Elf64_Shdr *elf_made_section(struct elf_made *made, const char *name, uint32_t type,
 				    const void *bytes, size_t size)
 {
-	size_t at = elf_made_put(made, bytes, type == SHT_NOBITS ? 0 : size);
+	size_t offset = elf_made_put(made, bytes, type == SHT_NOBITS ? 0 : size);
 	Elf64_Shdr *head = &made->sections[made->count];
 
 	if (made->count == ELF_MADE_SECTIONS - 1)
 		exit(99);
 	*head = (Elf64_Shdr){.sh_type = type,
 			     .sh_flags = SHF_ALLOC,
-			     .sh_addr = at,
-			     .sh_offset = at,
+			     .sh_addr = offset,
+			     .sh_offset = offset,
 			     .sh_size = size};
 	made->names[made->count++] = name;
 	return head;

@@ -18,9 +18,9 @@ struct registers {
 			*/
 };
 
-static inline bool read_words(pid_t pid, uint64_t at, uint64_t *words, size_t count)
+static inline bool read_words(pid_t pid, uint64_t addr, uint64_t *words, size_t count)
 {
-	struct iovec to = {words, count * 8}, from = {(void *)(uintptr_t)at, count * 8};
+	struct iovec to = {words, count * 8}, from = {(void *)(uintptr_t)addr, count * 8};
 
 	return process_vm_readv(pid, &to, 1, &from, 1, 0) == (ssize_t)(count * 8);
 }

@@ -118,14 +118,15 @@ TEST(relative_caller)
 
 static bool reused; /* older code was in the frame's mapping */
 static uint32_t nr_mapped;
-static const char *from; /* the mapping of the frame before */
-static uint32_t at = 1;  /* the first different frame */
-static bool late;        /* the thread started after the exit of the main thread */
+static const char *from;              /* the mapping of the frame before */
+static uint32_t first_difference = 1; /* the first different frame */
+static bool late;                     /* the thread started after the exit of the main thread */
 
 static const char *explain(const char *reader, const char *cause, const char *where, bool unwound)
 {
 	const struct jp_held held = {.event = &event, .nr_mapped = nr_mapped};
-	const struct jp_shown_fault fault = {.cause = cause, .unwound = unwound, .at = at};
+	const struct jp_shown_fault fault = {
+		.cause = cause, .unwound = unwound, .at = first_difference};
 	const struct jp_shown_difference difference = {.reader = reader,
 						       .cause = cause,
 						       .held = &held,
@@ -267,10 +268,10 @@ TEST(known_defects)
 		      "perf 7.3 leaves the tables after %s", from);
 	}
 	from = "/run/jitted-7-1.so";
-	at = 2;
+	first_difference = 2;
 	check(!strcmp(explain("perf 7.3.4", "missing-frame", "/lib/a", true), "missing-frame"),
 	      "perf 7.3 shows no second frame in such a file");
-	at = 1;
+	first_difference = 1;
 	from = "/lib/b";
 	reused = true;
 	check(!strcmp(explain("perf 7.3.4", "other-frame", "/lib/a", true), "perf.unwind-reused"),

@@ -91,7 +91,7 @@ static bool advance_stack(struct built_stack *stack)
  * and 40 bytes above sp, the last at an unknown place. */
 static void test_predicted(void)
 {
-	static uint64_t must[] = {1, 2, 3, 4}, at[] = {0, 1016, 1040, 0};
+	static uint64_t must[] = {1, 2, 3, 4}, return_offsets[] = {0, 1016, 1040, 0};
 	static const struct {
 		const char *what;
 		enum jp_method method;
@@ -121,7 +121,7 @@ static void test_predicted(void)
 		{"no frame within the dump", JP_DUMP, {1, 2, 3}, JP_UNWIND_BAD_CFI, 64, false},
 		{"a dump cut at the limit", JP_DUMP, {1, 2}, JP_UNWIND_MAX_STACK, 4096, false},
 	};
-	const struct jp_truth_stack truth = {.nr_seen = 4, .seen = must, .at = at};
+	const struct jp_truth_stack truth = {.nr_seen = 4, .seen = must, .at = return_offsets};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		const enum jp_unwind_stop stop = table[i].stop;

@@ -245,8 +245,8 @@ TEST(few_missing)
 	drop_samples(200, 1);
 	check(!count_faults(), "a sample that is gone may be the switch of a context");
 	make_streams(0, &random);
-	for (size_t at = 100; at <= 300; at += 100)
-		drop_samples(at, 1);
+	for (size_t index = 100; index <= 300; index += 100)
+		drop_samples(index, 1);
 	check(count_faults() == 1, "three missing samples are a fault");
 	make_streams(0, &random);
 	drop_samples(100, 10);
@@ -259,11 +259,11 @@ TEST(missing_in_a_row)
 {
 	unsigned caught = 0;
 
-	for (size_t at = 1; at < 490; at++) {
-		uint64_t random = at;
+	for (size_t index = 1; index < 490; index++) {
+		uint64_t random = index;
 
 		make_streams(0, &random);
-		drop_samples(at, 3);
+		drop_samples(index, 3);
 		caught += count_faults() != 0;
 	}
 	check(caught == 489, "three missing in a row are caught at %u of 489 places", caught);

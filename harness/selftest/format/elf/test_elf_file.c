@@ -10,16 +10,16 @@
 static struct elf_made made;
 static unsigned char note[64];
 
-/* Puts a note at @at, padded to words. Returns the offset after it. */
-static size_t put_note(size_t at, const char name[4], uint32_t type, uint32_t size)
+/* Puts a note at @offset, padded to words. Returns the offset after it. */
+static size_t put_note(size_t offset, const char name[4], uint32_t type, uint32_t size)
 {
 	const uint32_t head[] = {4, size, type};
 
-	memcpy(note + at, head, sizeof(head));
-	memcpy(note + at + 12, name, 4);
+	memcpy(note + offset, head, sizeof(head));
+	memcpy(note + offset + 12, name, 4);
 	for (uint32_t i = 0; i < size; i++)
-		note[at + 16 + i] = (unsigned char)(i + 1);
-	return at + 16 + (size + 3) / 4 * 4;
+		note[offset + 16 + i] = (unsigned char)(i + 1);
+	return offset + 16 + (size + 3) / 4 * 4;
 }
 
 static void begin_file(void)
@@ -168,16 +168,16 @@ TEST(refusals)
 {
 	static const unsigned char zeros[5000 * sizeof(Elf64_Phdr)];
 	uint16_t many = 5000;
-	uint64_t at;
+	uint64_t offset;
 
 	check_index_segment("\x01\x1b\x03\x3b\0\0\0\0", 8, "an index that leads to no segment");
 	check_index_segment("\x01\x1b\x03", 3, "an index of three bytes");
 	check_index_segment("\x01\x03\x03\x3b\0\0\0\0", 8, "an index of other encodings");
 	begin_file();
-	at = elf_made_put(&made, zeros, sizeof(zeros));
+	offset = elf_made_put(&made, zeros, sizeof(zeros));
 	elf_made_end(&made);
 	memcpy(made.bytes + offsetof(Elf64_Ehdr, e_phnum), &many, sizeof(many));
-	memcpy(made.bytes + offsetof(Elf64_Ehdr, e_phoff), &at, sizeof(at));
+	memcpy(made.bytes + offsetof(Elf64_Ehdr, e_phoff), &offset, sizeof(offset));
 	check_extraction(-EINVAL, "ELF file with 5000 program headers; at most 4096 are read",
 			 "too many segments");
 	begin_file();

@@ -27,17 +27,17 @@ static void make_file(const uint32_t *lengths, size_t count, size_t size)
 	const Elf64_Phdr parts[] = {
 		{PT_LOAD, PF_R | PF_X, 0, VADDR, VADDR, size, size, 0x1000},
 		{PT_GNU_EH_FRAME, PF_R, INDEX, VADDR + INDEX, VADDR + INDEX, 16, 16, 4}};
-	size_t at = FRAME;
+	size_t offset = FRAME;
 
 	memset(file, 0, sizeof(file));
 	memcpy(file, &head, sizeof(head));
 	memcpy(file + sizeof(head), parts, sizeof(parts));
 	memcpy(file + INDEX, index, sizeof(index));
 	for (size_t i = 0; i < count; i++) {
-		memcpy(file + at, &lengths[i], 4);
+		memcpy(file + offset, &lengths[i], 4);
 		if (lengths[i] && lengths[i] < MOST)
-			memcpy(file + at + 4, cie, sizeof(cie));
-		at += 4 + (size_t)lengths[i];
+			memcpy(file + offset + 4, cie, sizeof(cie));
+		offset += 4 + (size_t)lengths[i];
 	}
 }
 

@@ -121,7 +121,8 @@ static void check_round_trip(uint64_t *state)
 	struct jp_line_row expected[MOST];
 	struct read_row found[MOST];
 	const char *files[MOST];
-	size_t functions = 1 + check_random(state) % 4, count = 0, at = 0, wrong = 0, nr_files;
+	size_t functions = 1 + check_random(state) % 4, count = 0, nr_compared = 0, wrong = 0,
+	       nr_files;
 	uint64_t ends[4], last = 0, size[4], start[4];
 	struct dwarf_bytes from;
 
@@ -150,7 +151,7 @@ static void check_round_trip(uint64_t *state)
 	wrong += from.bad || read_rows(&from, found) != count || from.bad;
 	for (size_t i = 0; i < count && !wrong; i++) {
 		if (!expected[i].file)
-			wrong += !found[i].end || found[i].addr != ends[at++];
+			wrong += !found[i].end || found[i].addr != ends[nr_compared++];
 		else
 			wrong += found[i].end || found[i].addr != expected[i].addr ||
 				 found[i].line != expected[i].line || found[i].file > nr_files ||

@@ -145,12 +145,12 @@ TEST(ranges)
 	check_tables(false, "nine CIEs");
 }
 
-static uint32_t read_word(const struct jp_bytes *bytes, size_t at)
+static uint32_t read_word(const struct jp_bytes *bytes, size_t offset)
 {
 	uint32_t value = 0;
 
-	if (at + 4 <= bytes->size)
-		memcpy(&value, bytes->bytes + at, 4);
+	if (offset + 4 <= bytes->size)
+		memcpy(&value, bytes->bytes + offset, 4);
 	return value;
 }
 
@@ -175,12 +175,13 @@ TEST(merged_tables)
 	check(frames.frame.size == 24 + 3 * 20 + 4, "all share one CIE: %zu bytes",
 	      frames.frame.size);
 	for (size_t i = 0; i < 3; i++) {
-		size_t entry = 12 + 8 * i, at = INDEX + read_word(&frames.index, entry + 4) - FRAME;
+		size_t entry = 12 + 8 * i,
+		       offset = INDEX + read_word(&frames.index, entry + 4) - FRAME;
 		uint64_t start =
-			FRAME + at + 8 + (int64_t)(int32_t)read_word(&frames.frame, at + 8);
+			FRAME + offset + 8 + (int64_t)(int32_t)read_word(&frames.frame, offset + 8);
 
 		good += read_word(&frames.index, entry) + INDEX == 0x1000 + 0x40 * i &&
-			start == 0x1000 + 0x40 * i && read_word(&frames.frame, at + 12) == SIZE;
+			start == 0x1000 + 0x40 * i && read_word(&frames.frame, offset + 12) == SIZE;
 	}
 	check(good == 3, "%u index entries point to their functions, in order", good);
 	jp_jit_frames_free(&frames);

@@ -35,8 +35,8 @@ TEST(coverage)
 		size += sprintf(text + size, "%x %x name\n", 0x10000 + start, length);
 	}
 	map = load_map(text, size);
-	for (unsigned at = 0; map && at < SPACE; at++)
-		right += jp_perf_map_covers(map, 0x10000 + at) == held[at];
+	for (unsigned offset = 0; map && offset < SPACE; offset++)
+		right += jp_perf_map_covers(map, 0x10000 + offset) == held[offset];
 	check(right == SPACE, "%u of %d addresses have the right coverage", right, SPACE);
 	jp_perf_map_free(map);
 }

@@ -103,14 +103,14 @@ static const struct jp_perf_attr *get_copied_attr(unsigned int index, struct jp_
 /* Returns the payload of feature @number of the copy, or NULL. */
 static const unsigned char *find_feature(unsigned int number, uint64_t *size)
 {
-	const unsigned char *at = found.bytes + found.header.data.offset + found.header.data.size;
+	const unsigned char *pos = found.bytes + found.header.data.offset + found.header.data.size;
 	struct jp_perf_section section;
 
 	if (!jp_perf_has_feature(&found.header, number))
 		return NULL;
 	for (unsigned int i = 0; i < number; i++)
-		at += jp_perf_has_feature(&found.header, i) ? sizeof(section) : 0;
-	memcpy(&section, at, sizeof(section));
+		pos += jp_perf_has_feature(&found.header, i) ? sizeof(section) : 0;
+	memcpy(&section, pos, sizeof(section));
 	*size = section.size;
 	return found.bytes + section.offset;
 }
@@ -185,8 +185,8 @@ TEST(attr_sizes)
 		const unsigned char *bytes = (const void *)attr;
 		unsigned int put_other = 0;
 
-		for (uint32_t at = attrs[i].size; at < 136; at++)
-			put_other += bytes[at] != 0;
+		for (uint32_t offset = attrs[i].size; offset < 136; offset++)
+			put_other += bytes[offset] != 0;
 		good += attr->size == 136 && attr->config == attrs[i].config && !put_other &&
 			bytes[attrs[i].size - 1] == 0xee && ids.size == 8 * attrs[i].nr_ids &&
 			(!ids.size || found.bytes[ids.offset] == attrs[i].id);

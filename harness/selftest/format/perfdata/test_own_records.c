@@ -192,13 +192,13 @@ TEST(split_records)
 	for (int i = 0; i < 3; i++)
 		put_name(&inner);
 	perf_file_record(&inner, JP_PERF_RECORD_FINISHED_ROUND, 0, NULL, 0);
-	for (size_t at = 0; at <= inner.size; at++, tried++) {
+	for (size_t first_size = 0; first_size <= inner.size; first_size++, tried++) {
 		struct jp_error err = {""};
 		struct names_seen seen;
 
 		begin_file();
-		perf_file_compressed(&file, inner.bytes, at);
-		perf_file_compressed(&file, inner.bytes + at, inner.size - at);
+		perf_file_compressed(&file, inner.bytes, first_size);
+		perf_file_compressed(&file, inner.bytes + first_size, inner.size - first_size);
 		perf_file_end_data(&file);
 		good += !read_all(&seen, &summary, &err) && seen.names == 3 && !seen.wrong &&
 			summary.records == 6 && summary.own_records == 3;

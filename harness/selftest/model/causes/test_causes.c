@@ -448,18 +448,18 @@ TEST(known_windows)
 			.info = {.enabled = 100, .stopped = 900},
 			.intervals = {.intervals = &interval, .nr_intervals = 1}};
 		uint64_t from = 0, to = 0;
-		size_t at = 0;
+		size_t cursor = 0;
 		bool known;
 
 		strcpy(evidence.intervals.gate, rows[i].gate);
-		known = jp_evidence_next_known_window(&evidence, rows[i].pid, 101, 106, &at, &from,
-						      &to);
+		known = jp_evidence_next_known_window(&evidence, rows[i].pid, 101, 106, &cursor,
+						      &from, &to);
 		check(known == !!rows[i].to &&
 			      (!known || (from == rows[i].from && to == rows[i].to)),
 		      "gate '%s': pid %u can be known from %d to %d", rows[i].gate, rows[i].pid,
 		      (int)from, (int)to);
-		check(!jp_evidence_next_known_window(&evidence, rows[i].pid, 101, 106, &at, &from,
-						     &to),
+		check(!jp_evidence_next_known_window(&evidence, rows[i].pid, 101, 106, &cursor,
+						     &from, &to),
 		      "and at no other time");
 	}
 }

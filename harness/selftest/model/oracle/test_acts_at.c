@@ -38,13 +38,13 @@ static struct jp_event draw_act(uint64_t *seed, uint64_t time)
 }
 
 /* Finds the last act as the header defines it, by a scan of all acts. */
-static const struct jp_event *scan_for_last(const struct jp_acts_at *at, uint32_t pid, uint64_t ip,
-					    uint64_t time)
+static const struct jp_event *scan_for_last(const struct jp_acts_at *index, uint32_t pid,
+					    uint64_t ip, uint64_t time)
 {
 	const struct jp_event *last = NULL;
 
-	for (size_t i = 0; i < at->nr_acts; i++) {
-		const struct jp_event *act = &at->acts[i];
+	for (size_t i = 0; i < index->nr_acts; i++) {
+		const struct jp_event *act = &index->acts[i];
 
 		if (act->pid != pid || act->before > time)
 			continue;
@@ -57,16 +57,16 @@ static const struct jp_event *scan_for_last(const struct jp_acts_at *at, uint32_
 	return last;
 }
 
-static uint32_t scan_for_sharer(const struct jp_acts_at *at, uint32_t pid, uint64_t ip,
+static uint32_t scan_for_sharer(const struct jp_acts_at *index, uint32_t pid, uint64_t ip,
 				uint64_t time)
 {
-	for (size_t i = 0; i < at->nr_acts; i++) {
-		const struct jp_event *act = &at->acts[i];
+	for (size_t i = 0; i < index->nr_acts; i++) {
+		const struct jp_event *act = &index->acts[i];
 		uint32_t other = act->pid == pid ? act->task.ppid : act->pid;
 
 		if (act->type == JP_EVENT_FORK && act->task.how == JP_HOW_SHARE &&
 		    (act->pid == pid || act->task.ppid == pid) && act->before <= time &&
-		    scan_for_last(at, other, ip, time))
+		    scan_for_last(index, other, ip, time))
 			return other;
 	}
 	return 0;
@@ -76,32 +76,32 @@ static void test_random_acts(uint64_t seed)
 {
 	size_t bad_acts = 0, bad_sharers = 0, count = check_random(&seed) % SOME;
 	struct jp_event acts[SOME];
-	struct jp_acts_at at;
+	struct jp_acts_at index;
 
 	/* Adds two acts at each time. */
 	for (size_t i = 0; i < count; i++)
 		acts[i] = draw_act(&seed, 1 + i / 2);
-	check(!jp_acts_at_index(&at, acts, count), "acts are indexed");
+	check(!jp_acts_at_index(&index, acts, count), "acts are indexed");
 	for (uint32_t pid = PID - 1; pid <= PID + PIDS; pid++) {
 		for (uint64_t time = 0; time <= 2 + count / 2; time++) {
 			for (uint64_t ip = 0; ip <= 2 * PAGES * PAGE; ip += PAGE / 2 - 1) {
-				bad_acts += jp_acts_at_find_last(&at, pid, ip, time) !=
-					    scan_for_last(&at, pid, ip, time);
-				bad_sharers += jp_acts_at_find_sharer(&at, pid, ip, time) !=
-					       scan_for_sharer(&at, pid, ip, time);
+				bad_acts += jp_acts_at_find_last(&index, pid, ip, time) !=
+					    scan_for_last(&index, pid, ip, time);
+				bad_sharers += jp_acts_at_find_sharer(&index, pid, ip, time) !=
+					       scan_for_sharer(&index, pid, ip, time);
 			}
 		}
 	}
 	check(!bad_acts && !bad_sharers, "of %zu acts %zu last ones and %zu sharers are wrong",
 	      count, bad_acts, bad_sharers);
-	jp_acts_at_free(&at);
+	jp_acts_at_free(&index);
 }
 
 /* Adds one act on all memory and one per page, and queries each page once. */
 static void find_each_act(size_t count)
 {
 	struct jp_event *acts = allocate(count, sizeof(*acts));
-	struct jp_acts_at at;
+	struct jp_acts_at index;
 	size_t bad = 0;
 
 	acts[0] = (struct jp_event)MADE_ACT(MAP, PID, PID, 0, 0, MADE_MAP(0, 1 << 30, 0, "//anon"));
@@ -109,13 +109,13 @@ static void find_each_act(size_t count)
 		acts[i] = (struct jp_event)MADE_ACT(PROTECT, PID, PID, i, i,
 						    .map = {.addr = 2 * i * PAGE, .len = PAGE});
 	start_cost();
-	check(!jp_acts_at_index(&at, acts, count), "acts are indexed");
+	check(!jp_acts_at_index(&index, acts, count), "acts are indexed");
 	for (size_t i = 1; i < count; i++)
-		bad += jp_acts_at_find_last(&at, PID, 2 * i * PAGE, count) != &acts[i] ||
-		       jp_acts_at_find_last(&at, PID, 2 * i * PAGE + PAGE, count) != &acts[0];
+		bad += jp_acts_at_find_last(&index, PID, 2 * i * PAGE, count) != &acts[i] ||
+		       jp_acts_at_find_last(&index, PID, 2 * i * PAGE + PAGE, count) != &acts[0];
 	end_cost();
 	check(!bad, "each act is the last on its page, and the first elsewhere");
-	jp_acts_at_free(&at);
+	jp_acts_at_free(&index);
 	free(acts);
 }
 

@@ -255,12 +255,12 @@ static void load_lines(size_t count)
 
 	for (size_t i = 0; i < count; i++) {
 		/* Shuffle: the order of acts is not that of addresses. */
-		const uint64_t at = (7919 * i % count * 2 + 1) * PAGE;
+		const uint64_t addr = (7919 * i % count * 2 + 1) * PAGE;
 
 		end += sprintf(end, "%zx-%zx r-xp 0 0:0 0 \n", (2 * i + 1) * PAGE,
 			       (2 * i + 2) * PAGE);
 		acts[i + 1] = (struct jp_event)MADE_ACT(MAP, PID, PID, i + 2, i + 2,
-							MADE_MAP(at, PAGE, RX, "//anon"));
+							MADE_MAP(addr, PAGE, RX, "//anon"));
 	}
 	acts[0] = (struct jp_event)MADE_ACT(MAPS, PID, PID, 1, count + 3, .maps.text = text);
 	load_acts(acts, count + 1);

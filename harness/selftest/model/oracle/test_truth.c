@@ -277,11 +277,11 @@ static const struct jp_box ever = {0, UINT64_MAX, 0, UINT64_MAX};
 
 static size_t count_files(uint32_t pid)
 {
-	struct jp_truth_files_at at = {0};
+	struct jp_truth_files_at cursor = {0};
 	struct jp_truth_file file;
 	size_t count = 0;
 
-	while (jp_truth_next_file(truth, pid, &ever, &at, &file))
+	while (jp_truth_next_file(truth, pid, &ever, &cursor, &file))
 		count += file.pid == pid;
 	return count;
 }
@@ -289,9 +289,9 @@ static size_t count_files(uint32_t pid)
 static const struct jp_truth_file *find_file(uint32_t pid, uint64_t ino)
 {
 	static struct jp_truth_file file;
-	struct jp_truth_files_at at = {0};
+	struct jp_truth_files_at cursor = {0};
 
-	while (jp_truth_next_file(truth, pid, &ever, &at, &file))
+	while (jp_truth_next_file(truth, pid, &ever, &cursor, &file))
 		if (file.ino == ino)
 			return &file;
 	return NULL;

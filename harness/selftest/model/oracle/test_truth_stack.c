@@ -303,11 +303,11 @@ static void write_misleading(void)
 
 static char words_found[256];
 
-static void append_word(void *context, uint64_t at, uint64_t value, uint64_t signature)
+static void append_word(void *context, uint64_t addr, uint64_t value, uint64_t signature)
 {
 	const size_t used = strlen(words_found);
 
-	snprintf(words_found + used, sizeof(words_found) - used, "%+ld:%lx%s ", (long)(at - SP),
+	snprintf(words_found + used, sizeof(words_found) - used, "%+ld:%lx%s ", (long)(addr - SP),
 		 (long)value, signature ? " signed" : "");
 }
 

@@ -161,9 +161,9 @@ TEST(rules)
 		if (!check(cfi, "%s: tables %s", rules[i].what, err.text))
 			continue;
 		/* A row just compiled, another address of its range, and a cached row. */
-		for (int at = 0; at < 3; at++) {
+		for (int offset = 0; offset < 3; offset++) {
 			struct jp_regs regs;
-			enum jp_cfi_answer answer = step_once(cfi, CODE + at % 2, &regs);
+			enum jp_cfi_answer answer = step_once(cfi, CODE + offset % 2, &regs);
 			uint64_t rbx = regs.known & 1 << RBX ? regs.r[RBX] : UNKNOWN;
 
 			check(answer == rules[i].answer &&

@@ -106,7 +106,7 @@ TEST(operands)
 		struct jp_cfi_op op;
 		uint64_t expected;
 	} table[] = {{{JP_OP_CFA, 0, 0}, CFA}, {{JP_OP_REG, 6, (uint64_t)-8}, 0x5f8}};
-	struct jp_cfi_op at[] = {{JP_OP_PUSH, 0, MEMORY}, {JP_OP_LOAD, 0, 8}};
+	struct jp_cfi_op ops[] = {{JP_OP_PUSH, 0, MEMORY}, {JP_OP_LOAD, 0, 8}};
 	const struct jp_cfi_op unknown = {JP_OP_REG, 7, 0}, none = {JP_OP_REG, JP_REGS, 0};
 	uint64_t result;
 
@@ -118,14 +118,14 @@ TEST(operands)
 		      evaluate(&none, 1, &result) == JP_CFI_NONE,
 	      "an unknown register gives no value");
 	for (uint64_t bytes = 1; bytes <= 8; bytes++) {
-		at[1].value = bytes;
-		check(evaluate(at, 2, &result) == JP_CFI_STEPPED &&
+		ops[1].value = bytes;
+		check(evaluate(ops, 2, &result) == JP_CFI_STEPPED &&
 			      result == UINT64_C(0x8877665544332211) << (64 - 8 * bytes) >>
 						(64 - 8 * bytes),
 		      "%d bytes are loaded", (int)bytes);
 	}
-	at[0].value++;
-	check(evaluate(at, 2, &result) == JP_CFI_STACK, "a word outside of the dump is an error");
+	ops[0].value++;
+	check(evaluate(ops, 2, &result) == JP_CFI_STACK, "a word outside of the dump is an error");
 }
 
 TEST(too_few)

@@ -45,11 +45,11 @@ static void begin_sample(uint64_t ip)
 					    .sample.stack_asked = sizeof(stack));
 }
 
-/* Puts a frame record at word @at. */
-static void put_frame(unsigned at, uint64_t next, uint64_t returns)
+/* Puts a frame record at word @index. */
+static void put_frame(unsigned index, uint64_t next, uint64_t returns)
 {
-	stack[at] = next;
-	stack[at + 1] = returns;
+	stack[index] = next;
+	stack[index + 1] = returns;
 }
 
 /* Makes the tables of @shape. Returns their size without the index, or 0. */
@@ -239,26 +239,26 @@ TEST(deep_stacks)
 	static uint64_t deep[8192], into[DEEP];
 	struct jp_code_load load = {.pid = PID, .time = 10, .addr = CODE};
 	const struct jp_code_loads loads = {.loads = &load, .count = 1};
-	const struct jp_truth_insn *at = NULL;
+	const struct jp_truth_insn *call = NULL;
 	struct jp_emitted emitted;
 	struct jp_jit_cfi *jit;
 
 	load.eh_frame_size = make_tables(JP_SHAPE_FP, &emitted, tables);
 	for (uint32_t i = 0; load.eh_frame_size && i < emitted.nr_insns; i++)
 		if (emitted.insns[i].bp & JP_INSN_RETURN)
-			at = &emitted.insns[i];
-	if (!check(at, "the function has a call"))
+			call = &emitted.insns[i];
+	if (!check(call, "the function has a call"))
 		return;
 	load.size = emitted.size;
 	load.eh_frame = tables;
 	jit = jp_jit_cfi_new(&loads, EM_X86_64);
-	begin_sample(CODE + at->offset);
-	for (uint64_t entry = (at->pre + at->post) / 8, next; entry < 8192; entry = next) {
-		next = entry + 1 + (at->pre + at->post) / 8;
-		deep[entry] = CODE + at->offset;
+	begin_sample(CODE + call->offset);
+	for (uint64_t entry = (call->pre + call->post) / 8, next; entry < 8192; entry = next) {
+		next = entry + 1 + (call->pre + call->post) / 8;
+		deep[entry] = CODE + call->offset;
 		deep[entry - 1] = STACK + 8 * (next - 1);
 	}
-	regs.r[RBP] = STACK + at->pre + at->post - 8;
+	regs.r[RBP] = STACK + call->pre + call->post - 8;
 	event.sample.stack = (const unsigned char *)deep;
 	event.sample.stack_size = event.sample.stack_asked = sizeof(deep);
 	for (int with = 0; with < 2; with++) {

@@ -48,15 +48,15 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *argu
 static __attribute__((no_sanitize("address"), noinline)) void store_sample(struct sample *sample,
 									   const ucontext_t *from)
 {
-	const volatile unsigned char *at;
+	const volatile unsigned char *stack;
 
 	own_registers(&sample->regs, from);
-	at = (const unsigned char *)(uintptr_t)sample->regs.r[sample->regs.machine->sp];
-	sample->size = stack_end - (uintptr_t)at;
+	stack = (const unsigned char *)(uintptr_t)sample->regs.r[sample->regs.machine->sp];
+	sample->size = stack_end - (uintptr_t)stack;
 	if (sample->size > DUMP)
 		sample->size = DUMP;
 	for (size_t i = 0; i < sample->size; i++)
-		sample->stack[i] = at[i];
+		sample->stack[i] = stack[i];
 }
 
 static void handle_signal(int signal, siginfo_t *info, void *context)
@@ -179,12 +179,15 @@ static struct jp_event sample_event(const struct jp_regs *regs, const void *stac
 static bool walks_agree(const struct sample *sample, const uint64_t *frames, uint32_t count)
 {
 	uint32_t first = sample->inside ? 1 : 0;
-	int at;
+	int first_truth;
 
-	for (at = 0; at < sample->nr_truth && sample->truth[at] != frames[first]; at++)
+	for (first_truth = 0;
+	     first_truth < sample->nr_truth && sample->truth[first_truth] != frames[first];
+	     first_truth++)
 		;
-	return count > first && at + (int)(count - first) == sample->nr_truth &&
-	       memcmp(&sample->truth[at], &frames[first], (count - first) * sizeof(*frames)) == 0;
+	return count > first && first_truth + (int)(count - first) == sample->nr_truth &&
+	       memcmp(&sample->truth[first_truth], &frames[first],
+		      (count - first) * sizeof(*frames)) == 0;
 }
 
 static void compare_walks(const char *dir, bool system, const char *what)

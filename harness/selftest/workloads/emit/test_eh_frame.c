@@ -228,7 +228,7 @@ static void check_libgcc(enum jp_shape shape, unsigned char *code, size_t capaci
 				    (uintptr_t)jp_arch_enter_return};
 	struct jp_emitted emitted;
 	size_t hdr_size;
-	unsigned at = 0;
+	unsigned first_caller = 0;
 	void *tables;
 
 	jp_shape_emit(shape, code, capacity, &emitted);
@@ -238,10 +238,10 @@ static void check_libgcc(enum jp_shape shape, unsigned char *code, size_t capaci
 	__register_frame(tables);
 	jp_arch_enter(steps, ignore_entry, NULL, NULL);
 	__deregister_frame(tables);
-	while (at < nr_found && found[at] != callers[0])
-		at++;
-	check(at + 1 < nr_found && found[at + 1] == callers[1], "libgcc passes a frame of %s",
-	      jp_shape_text(shape));
+	while (first_caller < nr_found && found[first_caller] != callers[0])
+		first_caller++;
+	check(first_caller + 1 < nr_found && found[first_caller + 1] == callers[1],
+	      "libgcc passes a frame of %s", jp_shape_text(shape));
 }
 
 static void test_libgcc(void)

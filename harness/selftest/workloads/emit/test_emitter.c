@@ -181,7 +181,7 @@ static void run_child(const char *truth_path, struct notes *notes, int out)
 /* Walks like perf_callchain_user(); reads each page of the child once. */
 static uint32_t walk_like_kernel(pid_t pid, const struct registers *regs, uint64_t *chain)
 {
-	uint64_t fp = regs->bp, page[512], at = UINT64_MAX, frame[2], from = 0;
+	uint64_t fp = regs->bp, page[512], page_number = UINT64_MAX, frame[2], from = 0;
 	uint32_t count = 0;
 
 	chain[count++] = regs->ip;
@@ -192,9 +192,10 @@ static uint32_t walk_like_kernel(pid_t pid, const struct registers *regs, uint64
 			if (!read_words(pid, record, frame, 2))
 				break;
 		} else {
-			if (at != record / 4096 && !read_words(pid, record & -4096, page, 512))
+			if (page_number != record / 4096 &&
+			    !read_words(pid, record & -4096, page, 512))
 				break;
-			at = record / 4096;
+			page_number = record / 4096;
 			memcpy(frame, &page[record % 4096 / 8], sizeof(frame));
 		}
 		chain[count++] = jp_return_address(frame[1], jp_arch_elf.signature);

@@ -62,13 +62,13 @@ struct found {
 static bool lines_are_right(const struct jp_jitdump_record *record)
 {
 	struct jp_jitdump_line line;
-	size_t at = 0;
+	size_t cursor = 0;
 	unsigned count = 0;
 	char file[64];
 
 	snprintf(file, sizeof(file), "/jitproof/function%llu.jit",
 		 (unsigned long long)(record->debug.addr - 0x100000) / 64);
-	for (; jp_jitdump_next_line(record, &at, &line); count++)
+	for (; jp_jitdump_next_line(record, &cursor, &line); count++)
 		if (strcmp(line.file, file) || line.addr < record->debug.addr || line.line < 1)
 			return false;
 	return count == record->debug.count && count > 1;
@@ -125,10 +125,10 @@ static uint64_t count_in_map(unsigned *first, unsigned *later)
 		char name[32];
 
 		snprintf(name, sizeof(name), "function%u", i);
-		for (unsigned at = 0; at <= 5; at += 5) {
-			const char *got = jp_perf_map_find(read, addr + at);
+		for (unsigned offset = 0; offset <= 5; offset += 5) {
+			const char *got = jp_perf_map_find(read, addr + offset);
 
-			*(at ? later : first) += got && !strcmp(got, name);
+			*(offset ? later : first) += got && !strcmp(got, name);
 		}
 	}
 	jp_perf_map_free(read);
