@@ -61,27 +61,31 @@ static void count_samples_while_switching(struct accounting *state, const struct
 	if (state->view->in_injected || !event->sample.period)
 		return;
 	state->period = jp_min(state->period ?: UINT64_MAX, event->sample.period);
-	for (struct switching *one = state->switching; one < state->switching + 2; one++)
-		one->samples += event->time + slack >= one->from && event->time <= one->to + slack;
+	for (struct switching *switching = state->switching; switching < state->switching + 2;
+	     switching++)
+		switching->samples += event->time + slack >= switching->from &&
+				      event->time <= switching->to + slack;
 }
 
 /* Returns how many samples the CPUs can take while events are being enabled or disabled. */
 static uint64_t compute_most_switching_samples(const struct accounting *state)
 {
-	uint64_t all = 0;
+	uint64_t total = 0;
 
-	for (const struct switching *one = state->switching; one < state->switching + 2; one++)
-		if (one->samples)
-			all += jp_min(one->samples, ((one->to - one->from) / state->period + 1) *
-							    state->evidence->watched.cpus);
-	return all;
+	for (const struct switching *switching = state->switching; switching < state->switching + 2;
+	     switching++)
+		if (switching->samples)
+			total += jp_min(switching->samples,
+					((switching->to - switching->from) / state->period + 1) *
+						state->evidence->watched.cpus);
+	return total;
 }
 
 static void count_sample(struct accounting *state, const struct jp_event *event)
 {
 	struct jp_sample_facts facts;
 	enum jp_sample_class class;
-	struct sample_tally *found;
+	struct sample_tally *tally;
 	uint64_t ip = 0, sp = 0;
 	bool has_user = jp_machine_user(state->view->machine, event, &ip, &sp);
 
@@ -90,10 +94,10 @@ static void count_sample(struct accounting *state, const struct jp_event *event)
 	if (class == JP_SAMPLE_OUTSIDE)
 		count_samples_while_switching(state, event);
 	state->digest[state->view->in_injected ? INJECTED : CAPTURED] += jp_sample_digest(event);
-	found = &state->samples[state->view->in_injected ? INJECTED : CAPTURED][class];
-	found->kernel += !event->sample.user;
-	if (!found->count++)
-		snprintf(found->first, sizeof(found->first),
+	tally = &state->samples[state->view->in_injected ? INJECTED : CAPTURED][class];
+	tally->kernel += !event->sample.user;
+	if (!tally->count++)
+		snprintf(tally->first, sizeof(tally->first),
 			 "at %" PRIu64 ", %u/%u, ip %" PRIx64 " sp %" PRIx64, event->time,
 			 event->pid, event->tid, has_user ? ip : event->sample.ip, sp);
 }
@@ -166,12 +170,12 @@ static double find_boundary_share(const struct jp_truth *truth)
 	double entering = 0, cpu = 0;
 
 	for (size_t i = 0; i < truth->nr_activations; i++) {
-		const struct jp_truth_activation *one = &truth->activations[i];
+		const struct jp_truth_activation *activation = &truth->activations[i];
 
-		if (one->cpu == UINT64_MAX || one->inside > one->leave)
+		if (activation->cpu == UINT64_MAX || activation->inside > activation->leave)
 			continue;
-		entering += (double)(one->inside - one->enter);
-		cpu += (double)jp_min(one->cpu, one->leave - one->inside);
+		entering += (double)(activation->inside - activation->enter);
+		cpu += (double)jp_min(activation->cpu, activation->leave - activation->inside);
 	}
 	return entering + cpu > 0 ? entering / (entering + cpu) : 0;
 }
@@ -184,10 +188,10 @@ static double find_boundary_share(const struct jp_truth *truth)
 static bool is_beyond_witness(const struct accounting *state, enum jp_sample_class class,
 			      uint64_t n)
 {
-	const struct sample_tally *found = &state->samples[CAPTURED][class];
-	const uint64_t user = found->count - found->kernel;
+	const struct sample_tally *tally = &state->samples[CAPTURED][class];
+	const uint64_t user = tally->count - tally->kernel;
 	struct jp_sample_native counts;
-	uint64_t seen[2];
+	uint64_t border[2];
 	double odds;
 
 	if (class != JP_SAMPLE_EDGE && class != JP_SAMPLE_BELOW && class != JP_SAMPLE_ASTRAY)
@@ -197,22 +201,22 @@ static bool is_beyond_witness(const struct accounting *state, enum jp_sample_cla
 		return true;
 	odds = (double)n / (double)counts.within;
 	for (int kernel = 0; kernel < 2; kernel++)
-		seen[kernel] = class == JP_SAMPLE_EDGE ? counts.border[kernel]
-			       : class == JP_SAMPLE_BELOW
-				       ? counts.native[kernel]
-				       : counts.native[kernel] - counts.border[kernel];
+		border[kernel] = class == JP_SAMPLE_EDGE ? counts.border[kernel]
+				 : class == JP_SAMPLE_BELOW
+					 ? counts.native[kernel]
+					 : counts.native[kernel] - counts.border[kernel];
 	if (class == JP_SAMPLE_ASTRAY)
-		return jp_metric_rate("", found->kernel, n).lo > JP_SAMPLE_ASTRAY_USUAL ||
+		return jp_metric_rate("", tally->kernel, n).lo > JP_SAMPLE_ASTRAY_USUAL ||
 		       jp_metric_rate("", user, n).lo >
-			       jp_metric_rate("", seen[0], counts.within).hi;
-	return jp_witness_is_beyond_chance(user, seen[0], odds) ||
-	       jp_witness_is_beyond_chance(found->kernel, seen[1], odds);
+			       jp_metric_rate("", border[0], counts.within).hi;
+	return jp_witness_is_beyond_chance(user, border[0], odds) ||
+	       jp_witness_is_beyond_chance(tally->kernel, border[1], odds);
 }
 
-/* Adds the share of @class among @n samples. Reports an exception if it exceeds @most. */
-static int add_share(struct accounting *state, enum jp_sample_class class, uint64_t n, double most)
+/* Adds the share of @class among @n samples. Reports an exception if it exceeds @max. */
+static int add_share(struct accounting *state, enum jp_sample_class class, uint64_t n, double max)
 {
-	const struct sample_tally *found = &state->samples[CAPTURED][class];
+	const struct sample_tally *tally = &state->samples[CAPTURED][class];
 	struct jp_findings *findings = &state->view->findings;
 	const char *text = jp_sample_class_text(class);
 	struct jp_exception *exception;
@@ -220,23 +224,23 @@ static int add_share(struct accounting *state, enum jp_sample_class class, uint6
 	char name[48];
 
 	snprintf(name, sizeof(name), "samples.%s", text);
-	metric = jp_metric_rate(name, found->count, n);
+	metric = jp_metric_rate(name, tally->count, n);
 	jp_findings_add(findings, metric);
 	/* Allow 4.5 standard deviations, because there are few boundary samples. */
-	if (!n || metric.lo <= most ||
+	if (!n || metric.lo <= max ||
 	    (class == JP_SAMPLE_EDGE &&
-	     (double)metric.k <= most * (double)n + 4.5 * sqrt(most * (double)n + 1)) ||
+	     (double)metric.k <= max * (double)n + 4.5 * sqrt(max * (double)n + 1)) ||
 	    (class == JP_SAMPLE_OUTSIDE && metric.k <= compute_most_switching_samples(state)) ||
 	    !is_beyond_witness(state, class, n))
 		return 0;
 	exception = jp_findings_count(findings, "samples", JP_METHODS, text);
 	if (!exception)
 		return -ENOMEM;
-	exception->count = found->count;
+	exception->count = tally->count;
 	state->impossible +=
-		class == JP_SAMPLE_ASTRAY || class == JP_SAMPLE_UNWATCHED ? found->count : 0;
+		class == JP_SAMPLE_ASTRAY || class == JP_SAMPLE_UNWATCHED ? tally->count : 0;
 	snprintf(exception->first, sizeof(exception->first), "%s; at most %.1f %% are usual",
-		 found->first, 100 * most);
+		 tally->first, 100 * max);
 	return 0;
 }
 
@@ -254,16 +258,16 @@ static int add_shares(struct accounting *state)
 		jp_max(samples[JP_SAMPLE_CODE].count + samples[JP_SAMPLE_ASTRAY].count +
 			       samples[JP_SAMPLE_EDGE].count + samples[JP_SAMPLE_BELOW].count,
 		       jp_clock_count_expected_samples(state->evidence));
-	uint64_t all = state->view->held->samples;
+	uint64_t total = state->view->held->samples;
 	double edge = truth->version < JP_TRUTH_VERSION_CPU
 			      ? old_edge
 			      : find_boundary_share(truth) + JP_SAMPLE_ASTRAY_USUAL;
 	int failed = add_share(state, JP_SAMPLE_ASTRAY, within, JP_SAMPLE_ASTRAY_USUAL)
 		       ?: add_share(state, JP_SAMPLE_BELOW, within, JP_SAMPLE_BELOW_USUAL)
 		       ?: add_share(state, JP_SAMPLE_EDGE, within, edge)
-		       ?: add_share(state, JP_SAMPLE_OUTSIDE, all, outside)
-		       ?: add_share(state, JP_SAMPLE_KERNEL, all, kernel)
-		       ?: add_share(state, JP_SAMPLE_UNWATCHED, all, unwatched);
+		       ?: add_share(state, JP_SAMPLE_OUTSIDE, total, outside)
+		       ?: add_share(state, JP_SAMPLE_KERNEL, total, kernel)
+		       ?: add_share(state, JP_SAMPLE_UNWATCHED, total, unwatched);
 
 	jp_findings_add_with_role(&state->view->findings, &impossible,
 				  jp_metric_count("samples.impossible", state->impossible));

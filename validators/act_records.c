@@ -53,18 +53,19 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 static bool lacks_act(const struct act_records *state, const struct exec_record *record)
 {
 	const uint64_t slack = state->view->evidence->info.slack;
-	const struct jp_executable *one;
+	const struct jp_executable *executable;
 	size_t cursor = SIZE_MAX;
 	bool known = false;
 
-	while ((one = jp_executables_next(&state->truth, record->pid, record->start, record->end,
-					  &cursor))) {
-		if (one->open_before > record->time + slack ||
-		    (one->close_after != UINT64_MAX && one->close_after + slack < record->time))
+	while ((executable = jp_executables_next(&state->truth, record->pid, record->start,
+						 record->end, &cursor))) {
+		if (executable->open_before > record->time + slack ||
+		    (executable->close_after != UINT64_MAX &&
+		     executable->close_after + slack < record->time))
 			continue;
-		if (record->time <= one->open_after + slack)
+		if (record->time <= executable->open_after + slack)
 			return false;
-		known |= state->truth.memories[one->memory].act != NULL;
+		known |= state->truth.memories[executable->memory].act != NULL;
 	}
 	return known;
 }
@@ -169,25 +170,26 @@ static uint64_t find_covered_end(const struct act_records *state, const struct j
 	return reached;
 }
 
-/* Returns whether records cover all memory that @act made executable. Stores in *@made whether @act
- * made any memory executable: an mprotect() that changes nothing causes no record. */
-static bool is_covered(const struct act_records *state, const struct jp_event *act, bool *made)
+/* Returns whether records cover all memory that @act made executable. Stores in *@has_window
+ * whether @act made any memory executable: an mprotect() that changes nothing causes no record. */
+static bool is_covered(const struct act_records *state, const struct jp_event *act,
+		       bool *has_window)
 {
-	const struct jp_executable *one;
+	const struct jp_executable *executable;
 	size_t cursor = SIZE_MAX;
 
-	*made = false;
+	*has_window = false;
 	/* The kernel maps the vDSO at the exec. A workload that uses the vDSO records it later. */
 	if ((act->type != JP_EVENT_MAP && act->type != JP_EVENT_PROTECT) ||
 	    !(act->map.prot & JP_PROT_EXEC) ||
 	    (act->type == JP_EVENT_MAP && strcmp(act->map.name, "[vdso]") == 0))
 		return true;
-	while ((one = jp_executables_next(&state->truth, act->pid, act->map.addr,
-					  act->map.addr + act->map.len, &cursor))) {
-		if (one->open_before != act->before)
+	while ((executable = jp_executables_next(&state->truth, act->pid, act->map.addr,
+						 act->map.addr + act->map.len, &cursor))) {
+		if (executable->open_before != act->before)
 			continue;
-		*made = true;
-		if (find_covered_end(state, act, one->start) < one->end)
+		*has_window = true;
+		if (find_covered_end(state, act, executable->start) < executable->end)
 			return false;
 	}
 	return true;
@@ -219,10 +221,10 @@ static int end(struct jp_view *view, struct jp_error *err)
 	jp_sort(state->records, state->nr_records, compare_by_time);
 	for (size_t i = 0; !failed && i < truth->nr_acts; i++) {
 		const struct jp_event *act = &truth->acts[i];
-		bool made = false,
-		     covered = !is_watched(state, act) || is_covered(state, act, &made);
+		bool has_window = false,
+		     covered = !is_watched(state, act) || is_covered(state, act, &has_window);
 
-		acts += made;
+		acts += has_window;
 		if (covered)
 			continue;
 		missing++;

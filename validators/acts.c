@@ -24,49 +24,50 @@ JP_ORDER(compare_by_end, struct ended_span,
 
 static struct ended_span *list_ended_spans(const struct jp_spans *spans)
 {
-	struct ended_span *all = calloc(spans->count + 1, sizeof(*all));
+	struct ended_span *ended = calloc(spans->count + 1, sizeof(*ended));
 
-	for (size_t i = 0; all && i < spans->count; i++) {
+	for (size_t i = 0; ended && i < spans->count; i++) {
 		const struct jp_span *span = &spans->spans[i];
 
-		all[i] = (struct ended_span){span->pid, span->close_before, span->mapping.start,
-					     span->mapping.end};
+		ended[i] = (struct ended_span){span->pid, span->close_before, span->mapping.start,
+					       span->mapping.end};
 	}
-	if (all)
-		jp_sort(all, spans->count, compare_by_end);
-	for (size_t i = 1; all && i < spans->count; i++)
-		if (all[i].pid == all[i - 1].pid && all[i].time == all[i - 1].time)
-			all[i].reach = jp_max(all[i].reach, all[i - 1].reach);
-	return all;
+	if (ended)
+		jp_sort(ended, spans->count, compare_by_end);
+	for (size_t i = 1; ended && i < spans->count; i++)
+		if (ended[i].pid == ended[i - 1].pid && ended[i].time == ended[i - 1].time)
+			ended[i].reach = jp_max(ended[i].reach, ended[i - 1].reach);
+	return ended;
 }
 
 /* Returns whether a span that overlaps [@start, @start + @len) ended when @act began. */
-static bool has_ended_span(const struct ended_span *all, size_t count, const struct jp_event *act,
+static bool has_ended_span(const struct ended_span *spans, size_t count, const struct jp_event *act,
 			   uint64_t start, uint64_t len)
 {
 	const struct ended_span end = {act->pid, act->before, start + len, 0};
 	size_t i;
 
-	jp_search(i, count, compare_by_end(&all[i], &end) < 0);
-	return i && all[i - 1].pid == act->pid && all[i - 1].time == act->before &&
-	       all[i - 1].reach > start;
+	jp_search(i, count, compare_by_end(&spans[i], &end) < 0);
+	return i && spans[i - 1].pid == act->pid && spans[i - 1].time == act->before &&
+	       spans[i - 1].reach > start;
 }
 
-static bool ends_executable(const struct ended_span *all, size_t count, const struct jp_event *act)
+static bool ends_executable(const struct ended_span *spans, size_t count,
+			    const struct jp_event *act)
 {
-	return has_ended_span(all, count, act, act->map.addr, act->map.len) ||
+	return has_ended_span(spans, count, act, act->map.addr, act->map.len) ||
 	       (act->type == JP_EVENT_REMAP &&
-		has_ended_span(all, count, act, act->map.to, act->map.to_len));
+		has_ended_span(spans, count, act, act->map.to, act->map.to_len));
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
 	const struct jp_truth *truth = view->evidence->truth;
-	jp_cleanup_free struct ended_span *all = list_ended_spans(view->truth);
+	jp_cleanup_free struct ended_span *spans = list_ended_spans(view->truth);
 	uint64_t unmapped = 0, closed = 0, moved = 0;
 	struct jp_findings *findings = &view->findings;
 
-	if (!all)
+	if (!spans)
 		return -ENOMEM;
 	for (size_t i = 0; i < truth->nr_acts; i++) {
 		const struct jp_event *act = &truth->acts[i];
@@ -74,7 +75,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 		if (act->type != JP_EVENT_UNMAP && act->type != JP_EVENT_PROTECT &&
 		    act->type != JP_EVENT_REMAP)
 			continue;
-		if (!ends_executable(all, view->truth->count, act))
+		if (!ends_executable(spans, view->truth->count, act))
 			continue;
 		unmapped += act->type == JP_EVENT_UNMAP;
 		closed += act->type == JP_EVENT_PROTECT;

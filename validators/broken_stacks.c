@@ -271,12 +271,12 @@ static bool has_method(const struct stacks *stacks, const struct jp_event *event
 /* Returns the verdict of a sample's addresses against the true stack @truth. */
 static enum jp_verdict compare_with_truth(void *context, const struct jp_truth_stack *truth)
 {
-	const uint64_t *seen;
-	uint64_t count = jp_event_user_chain(context, &seen);
+	const uint64_t *recorded;
+	uint64_t count = jp_event_user_chain(context, &recorded);
 
-	return jp_stack_verdict(seen, (uint32_t)count, truth->faithful ? truth->seen : truth->whole,
-				truth->faithful ? truth->nr_seen : truth->nr_whole, truth->whole,
-				truth->nr_whole);
+	return jp_stack_verdict(
+		recorded, (uint32_t)count, truth->faithful ? truth->seen : truth->whole,
+		truth->faithful ? truth->nr_seen : truth->nr_whole, truth->whole, truth->nr_whole);
 }
 
 /* Counts a sample outside of emitted code, if the truth does not have its process or if its thread

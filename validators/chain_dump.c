@@ -126,19 +126,19 @@ static int handle_sample(struct chain_dump *state, const struct jp_event *event)
 static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct chain_dump *state = view->state;
-	const bool left =
+	const bool has_left_group =
 		event->type == JP_EVENT_EXIT || (event->type == JP_EVENT_COMM && event->comm.exec);
 	struct newborn *newborn;
 
 	state->view = view;
 	if (event->type == JP_EVENT_SAMPLE)
 		return handle_sample(state, event);
-	if (event->pid != event->tid || (event->type != JP_EVENT_FORK && !left))
+	if (event->pid != event->tid || (event->type != JP_EVENT_FORK && !has_left_group))
 		return 0;
 	newborn = jp_map_at(&state->newborn, event->pid, sizeof(*newborn));
-	if (!newborn || (!left && report_last_sample(state, event->pid, newborn)))
+	if (!newborn || (!has_left_group && report_last_sample(state, event->pid, newborn)))
 		return -ENOMEM;
-	state->leaving += left && newborn->last.at;
+	state->leaving += has_left_group && newborn->last.at;
 	*newborn = (struct newborn){.alive = event->type == JP_EVENT_FORK && !event->task.there};
 	return 0;
 }

@@ -63,18 +63,18 @@ static struct jp_incarnation *find_incarnation(const struct jp_incarnations *inc
 bool jp_incarnations_has_other(const struct jp_incarnations *incarnations, uint32_t pid,
 			       const char *name)
 {
-	bool others = false, known = false;
+	bool has_others = false, known = false;
 
 	for (size_t i = 0; i < incarnations->count; i++) {
 		const struct jp_truth_code *code = incarnations->incarnations[i].code;
-		bool same = strcmp(code->name, name) == 0;
+		bool is_same_name = strcmp(code->name, name) == 0;
 
-		if (same && code->pid == pid)
+		if (is_same_name && code->pid == pid)
 			return false;
 		known |= code->pid == pid;
-		others |= same;
+		has_others |= is_same_name;
 	}
-	return known && others;
+	return known && has_others;
 }
 
 static bool has_dump(const struct jp_code_loads *loads, uint32_t pid)
@@ -89,7 +89,7 @@ static bool has_dump(const struct jp_code_loads *loads, uint32_t pid)
 static bool is_descendant(const struct jp_truth *truth, uint32_t pid, uint32_t owner)
 {
 	/* Pids are reused, so the chain of parents may be a circle. */
-	for (size_t left = truth->nr_incarnations; pid != owner && left; left--) {
+	for (size_t nr_left = truth->nr_incarnations; pid != owner && nr_left; nr_left--) {
 		uint32_t parent = 0;
 
 		for (size_t i = 0; jp_groups_next(&truth->acts_of.lives, pid, &i); i++)
@@ -187,7 +187,7 @@ int jp_incarnations_collect(const struct jp_view *view, const struct jp_code_loa
 		return -ENOMEM;
 	incarnation = incarnations->incarnations;
 	code = truth->codes;
-	for (size_t left = truth->nr_codes; left; left--, incarnation++, code++) {
+	for (size_t nr_left = truth->nr_codes; nr_left; nr_left--, incarnation++, code++) {
 		*incarnation = (struct jp_incarnation){
 			.code = code,
 			.published = UINT64_MAX,

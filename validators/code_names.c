@@ -49,12 +49,12 @@ static const char *find_time_cause(const struct jp_incarnations *incarnations,
 /* Returns whether a jitdump publishes code of the process whose code has the name. */
 static bool has_loads(const struct jp_naming *naming, const struct jp_code_name *name)
 {
-	const struct jp_incarnations *all = naming->incarnations;
+	const struct jp_incarnations *incarnations = naming->incarnations;
 	const uint32_t pid = name->incarnation->code->pid;
 
-	for (size_t i = jp_incarnations_find_from(all, pid, 0);
-	     i < all->count && all->incarnations[i].code->pid == pid; i++)
-		if (all->incarnations[i].published != UINT64_MAX)
+	for (size_t i = jp_incarnations_find_from(incarnations, pid, 0);
+	     i < incarnations->count && incarnations->incarnations[i].code->pid == pid; i++)
+		if (incarnations->incarnations[i].published != UINT64_MAX)
 			return true;
 	return false;
 }
@@ -62,7 +62,7 @@ static bool has_loads(const struct jp_naming *naming, const struct jp_code_name 
 const char *jp_code_name_cause(const struct jp_naming *naming, const struct jp_code_name *name,
 			       uint64_t time)
 {
-	bool asked = naming->view->asked->injected, by_dump = naming->loads->folder.count > 0,
+	bool is_injected = naming->view->asked->injected, by_dump = naming->loads->folder.count > 0,
 	     injected;
 	const char *cause = name->found ? find_time_cause(naming->incarnations, name) : NULL;
 
@@ -76,20 +76,20 @@ const char *jp_code_name_cause(const struct jp_naming *naming, const struct jp_c
 		return "not-watched";
 	/* perf inject keeps no anonymous mapping of a process with a jitdump, not even that of code
 	 * which the jitdump lacks (results/FINDINGS.md, perf.inject-kept). */
-	if (!name->mapping && asked && by_dump && name->incarnation->published == UINT64_MAX &&
-	    has_loads(naming, name))
+	if (!name->mapping && is_injected && by_dump &&
+	    name->incarnation->published == UINT64_MAX && has_loads(naming, name))
 		return "not-published";
 	if (!name->mapping)
 		return jp_name_how_text[name->how];
-	if (asked && name->covered)
+	if (is_injected && name->covered)
 		return "hidden";
 	if (name->found)
 		return "other-name";
 	if (by_dump && name->incarnation->published == UINT64_MAX &&
-	    (asked || name->how != JP_NAME_NOT_ANONYMOUS || has_loads(naming, name)))
+	    (is_injected || name->how != JP_NAME_NOT_ANONYMOUS || has_loads(naming, name)))
 		return "not-published";
 	injected = jp_names_injected(naming->names, name->mapping);
-	if (asked && by_dump && !injected)
+	if (is_injected && by_dump && !injected)
 		return name->incarnation->published > time ? "late" : "not-injected";
 	/* A perf map that lacks the code does not publish it either. */
 	return name->how == JP_NAME_NOT_IN_MAP && !injected ? "not-published"

@@ -58,7 +58,7 @@ static bool has_right_exec_flag(const struct comm *comm, const struct jp_task_na
 				const struct jp_event *event, bool synthesized)
 {
 	const uint64_t slack = comm->view->evidence->info.slack;
-	bool exec = false, other = false;
+	bool exec = false, had_other_name = false;
 
 	if (!event->record || jp_gate_backfilled(comm->view->evidence, event))
 		return true;
@@ -70,21 +70,21 @@ static bool has_right_exec_flag(const struct comm *comm, const struct jp_task_na
 			   event->time <= task_name->after + slack;
 
 		exec |= now && (task_name->exec || task_name->launch);
-		other |= now && !task_name->exec;
+		had_other_name |= now && !task_name->exec;
 		if (task_name == comm->tasks.names)
 			break;
 	}
-	return event->comm.exec ? exec : !exec || other;
+	return event->comm.exec ? exec : !exec || had_other_name;
 }
 
 /* Returns whether @text is the launcher's name before its exec: perf-exec for perf's child
  * (tools/perf/util/evlist.c), before 5.15 perf's own name, which Debian extends as in perf_5.10. */
 static bool is_launcher(const struct jp_task_name *name, const char *text)
 {
-	const char *more = text + strlen(PERF);
+	const char *suffix = text + strlen(PERF);
 
 	return name && name->launch && strncmp(text, PERF, strlen(PERF)) == 0 &&
-	       (!*more || *more == '_' || strcmp(more, "-exec") == 0);
+	       (!*suffix || *suffix == '_' || strcmp(suffix, "-exec") == 0);
 }
 
 static int judge_record(struct comm *comm, const struct jp_event *event)

@@ -58,39 +58,39 @@ static bool omits_thread(const struct jp_evidence *evidence, uint32_t tid)
 	return is_gate(evidence, "none");
 }
 
-static bool omits_mapping(struct jp_left_out *what, uint64_t time)
+static bool omits_mapping(struct jp_left_out *left_out, uint64_t time)
 {
-	const struct jp_evidence *evidence = what->evidence;
+	const struct jp_evidence *evidence = left_out->evidence;
 	const struct jp_announced *process =
-		jp_intervals_find_process(&evidence->intervals, what->pid, time);
+		jp_intervals_find_process(&evidence->intervals, left_out->pid, time);
 	const struct jp_snapshot *snapshot;
 
 	if (!process || is_gate(evidence, "sideband"))
 		return false;
 	snapshot = jp_evidence_find_snapshot_at_announcement(evidence, process);
-	if (what->act && !was_disabled(evidence, what->act))
+	if (left_out->act && !was_disabled(evidence, left_out->act))
 		return false;
-	if (what->act && snapshot && what->act->before > snapshot->after)
+	if (left_out->act && snapshot && left_out->act->before > snapshot->after)
 		return true;
 	if (is_gate(evidence, "none") && snapshot)
-		what->map = jp_snapshot_executable(snapshot, what->ip);
-	return what->map;
+		left_out->map = jp_snapshot_executable(snapshot, left_out->ip);
+	return left_out->map;
 }
 
-static void describe(const struct jp_left_out *what, char *text, size_t size)
+static void describe(const struct jp_left_out *left_out, char *text, size_t size)
 {
-	const struct jp_procmap *map = what->map;
+	const struct jp_procmap *map = left_out->map;
 
 	if (map)
 		snprintf(text, size,
 			 "%" PRIx64 "-%" PRIx64
 			 " %s of pid %u is older than its interval, and the events were disabled",
-			 map->start, map->end, *map->name ? map->name : "(no path)", what->pid);
+			 map->start, map->end, *map->name ? map->name : "(no path)", left_out->pid);
 	else
 		snprintf(text, size,
 			 "%" PRIx64 " of pid %u was mapped at %" PRIu64
 			 ", while the events were disabled",
-			 what->ip, what->pid, what->act->before);
+			 left_out->ip, left_out->pid, left_out->act->before);
 }
 
 static int add_back(const struct jp_evidence *evidence, struct jp_extras *extras)

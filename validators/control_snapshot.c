@@ -16,44 +16,48 @@ static bool is_skipped_by_policy(const struct jp_evidence *evidence, enum jp_syn
 	       (policy == JP_SYNTH_NONE || !*map->name);
 }
 
-/* Returns whether the events were enabled at @what->act, so that the kernel had to record it. */
-static bool has_record(const struct jp_left_out *what)
+/* Returns whether the events were enabled at @left_out->act, so that the kernel had to record it.
+ */
+static bool has_record(const struct jp_left_out *left_out)
 {
-	const struct jp_capture_info *info = &what->evidence->info;
+	const struct jp_capture_info *info = &left_out->evidence->info;
 
-	return what->act->type != JP_EVENT_REMAP && what->act->before > info->enabled + info->slack;
+	return left_out->act->type != JP_EVENT_REMAP &&
+	       left_out->act->before > info->enabled + info->slack;
 }
 
-static bool omits_mapping(struct jp_left_out *what, enum jp_synth policy)
+static bool omits_mapping(struct jp_left_out *left_out, enum jp_synth policy)
 {
-	const struct jp_evidence *evidence = what->evidence;
+	const struct jp_evidence *evidence = left_out->evidence;
 
 	for (size_t i = 0; !jp_evidence_gated(evidence) && i < evidence->snapshots.count; i++) {
 		const struct jp_snapshot *snapshot = &evidence->snapshots.list[i];
 
 		/* The policy left out neither later mappings nor those that the kernel recorded. */
-		if (snapshot->pid != what->pid ||
-		    (what->act && (what->act->before > snapshot->after || has_record(what))))
+		if (snapshot->pid != left_out->pid ||
+		    (left_out->act &&
+		     (left_out->act->before > snapshot->after || has_record(left_out))))
 			continue;
 		for (size_t j = 0; j < snapshot->count; j++) {
-			what->map = &snapshot->maps[j];
-			if (what->ip >= what->map->start && what->ip < what->map->end &&
-			    is_skipped_by_policy(evidence, policy, what->map))
+			left_out->map = &snapshot->maps[j];
+			if (left_out->ip >= left_out->map->start &&
+			    left_out->ip < left_out->map->end &&
+			    is_skipped_by_policy(evidence, policy, left_out->map))
 				return true;
 		}
 	}
 	return false;
 }
 
-static void describe(const struct jp_left_out *what, char *text, size_t size)
+static void describe(const struct jp_left_out *left_out, char *text, size_t size)
 {
-	const struct jp_procmap *map = what->map;
+	const struct jp_procmap *map = left_out->map;
 
 	snprintf(text, size,
 		 "%" PRIx64 "-%" PRIx64 " %s of pid %u is older than the capture, and "
 		 "policy %s skipped it",
-		 map->start, map->end, *map->name ? map->name : "(no path)", what->pid,
-		 what->evidence->info.policy);
+		 map->start, map->end, *map->name ? map->name : "(no path)", left_out->pid,
+		 left_out->evidence->info.policy);
 }
 
 static int add_back(const struct jp_evidence *evidence, enum jp_synth policy,
@@ -71,9 +75,9 @@ static int add_back(const struct jp_evidence *evidence, enum jp_synth policy,
 	return failed;
 }
 
-static bool omits_by_none(struct jp_left_out *what, uint64_t time)
+static bool omits_by_none(struct jp_left_out *left_out, uint64_t time)
 {
-	return omits_mapping(what, JP_SYNTH_NONE);
+	return omits_mapping(left_out, JP_SYNTH_NONE);
 }
 
 static int add_back_by_none(const struct jp_evidence *evidence, struct jp_extras *extras)
@@ -89,9 +93,9 @@ static const struct jp_control snapshot_control = {
 };
 JP_REGISTER(control, snapshot_control);
 
-static bool omits_by_paths(struct jp_left_out *what, uint64_t time)
+static bool omits_by_paths(struct jp_left_out *left_out, uint64_t time)
 {
-	return omits_mapping(what, JP_SYNTH_PATHS);
+	return omits_mapping(left_out, JP_SYNTH_PATHS);
 }
 
 static int add_back_by_paths(const struct jp_evidence *evidence, struct jp_extras *extras)

@@ -24,23 +24,24 @@ static bool makes_executable(const struct jp_event *act)
 		(act->map.prot & JP_PROT_EXEC));
 }
 
-static bool omits_mapping(struct jp_left_out *what, uint64_t time)
+static bool omits_mapping(struct jp_left_out *left_out, uint64_t time)
 {
 	const struct jp_snapshot *snapshot =
-		jp_snapshots_find(&what->evidence->snapshots, what->pid);
+		jp_snapshots_find(&left_out->evidence->snapshots, left_out->pid);
 
 	/* A snapshot may contain the result of an operation that happened while it was read. */
-	return what->act && !jp_evidence_gated(what->evidence) && makes_executable(what->act) &&
-	       happened_before_enabling(what->evidence, what->act) &&
-	       !jp_snapshot_executable(snapshot, what->ip);
+	return left_out->act && !jp_evidence_gated(left_out->evidence) &&
+	       makes_executable(left_out->act) &&
+	       happened_before_enabling(left_out->evidence, left_out->act) &&
+	       !jp_snapshot_executable(snapshot, left_out->ip);
 }
 
-static void describe(const struct jp_left_out *what, char *text, size_t size)
+static void describe(const struct jp_left_out *left_out, char *text, size_t size)
 {
 	snprintf(text, size,
 		 "%" PRIx64 " of pid %u was mapped at %" PRIu64
 		 ", after the snapshot and before the events were enabled",
-		 what->ip, what->pid, what->act->before);
+		 left_out->ip, left_out->pid, left_out->act->before);
 }
 
 /* Returns whether @tid started after the capture had listed the threads and before it enabled the

@@ -14,9 +14,9 @@ struct covered {
 	uint64_t start, end, until;
 };
 
-static bool is_covered_until_same_time(const void *one, const void *next)
+static bool is_covered_until_same_time(const void *first, const void *next)
 {
-	return ((const struct covered *)one)->until == ((const struct covered *)next)->until;
+	return ((const struct covered *)first)->until == ((const struct covered *)next)->until;
 }
 
 static const struct jp_range_kind by_address = {.size = sizeof(struct covered),

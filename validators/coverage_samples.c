@@ -28,12 +28,12 @@ static const struct jp_span *find_span(const struct jp_coverage *coverage, uint3
 
 /* Reports a sample for which the truth has no mapping or no code. */
 static int report_stray_sample(struct jp_coverage *coverage, const struct jp_event *event,
-			       uint64_t ip, const char *cause, const char *what)
+			       uint64_t ip, const char *cause, const char *text)
 {
 	coverage->stray++;
 	return jp_findings_count_failure(&coverage->by_samples, "coverage.stray", cause,
 					 "sample at %" PRIu64 ", %u/%u, ip %" PRIx64 ": %s",
-					 event->time, event->pid, event->tid, ip, what);
+					 event->time, event->pid, event->tid, ip, text);
 }
 
 /* Returns whether the thread was in the kernel for a page fault at @ip: samples of the kernel's

@@ -98,15 +98,15 @@ static int mark_difference_counted(struct equal *equal, uint32_t pid,
 {
 	const struct jp_executable *truth = different->truth, *last = different->last;
 	const bool extra = !truth && last && strcmp(different->cause, "invented") != 0;
-	uint64_t what = extra            ? last->close_before
-			: equal->nothing ? 0
-			: truth && !different->known
-				? (equal->truth.memories[truth->memory].act
-					   ? truth->open_before
-					   : (uint64_t)(truth - equal->truth.list))
-				: different->known->at;
+	uint64_t identity = extra            ? last->close_before
+			    : equal->nothing ? 0
+			    : truth && !different->known
+				    ? (equal->truth.memories[truth->memory].act
+					       ? truth->open_before
+					       : (uint64_t)(truth - equal->truth.list))
+				    : different->known->at;
 	uint64_t kind = !truth ? 0 : different->known ? 1 : equal->nothing ? 3 : 2;
-	uint64_t key = (uint64_t)(extra ? last->pid : pid) << 42 ^ what << 2 ^ kind;
+	uint64_t key = (uint64_t)(extra ? last->pid : pid) << 42 ^ identity << 2 ^ kind;
 	uint64_t *listed = jp_map_at(&equal->listed, key, sizeof(*listed));
 
 	if (!listed)
@@ -116,9 +116,9 @@ static int mark_difference_counted(struct equal *equal, uint32_t pid,
 	return 0;
 }
 
-static const char *get_name(const struct equal *equal, const struct jp_executable *one)
+static const char *get_name(const struct equal *equal, const struct jp_executable *executable)
 {
-	const struct jp_memory *memory = &equal->truth.memories[one->memory];
+	const struct jp_memory *memory = &equal->truth.memories[executable->memory];
 
 	return memory->line && *memory->line->name     ? memory->line->name
 	       : memory->act && *memory->act->map.name ? memory->act->map.name
@@ -133,7 +133,7 @@ static int report(struct equal *equal, const struct jp_mapping_point *point,
 	const struct jp_executable *truth = different->truth;
 	const struct jp_mapping *known = different->known;
 	const struct jp_procmap *line = truth ? equal->truth.memories[truth->memory].line : NULL;
-	char there[128] = "nothing", held[128] = "nothing";
+	char shown_text[128] = "nothing", true_text[128] = "nothing";
 	bool first;
 	int failed = mark_difference_counted(equal, point->pid, different, &first);
 
@@ -141,12 +141,12 @@ static int report(struct equal *equal, const struct jp_mapping_point *point,
 		return failed;
 	++*count;
 	if (truth)
-		snprintf(there, sizeof(there),
+		snprintf(shown_text, sizeof(shown_text),
 			 "%" PRIx64 "-%" PRIx64 " prot %u %c inode %" PRIu64 " %.60s", truth->start,
 			 truth->end, truth->prot, line ? line->shared : '?', line ? line->ino : 0,
 			 get_name(equal, truth));
 	if (known)
-		snprintf(held, sizeof(held),
+		snprintf(true_text, sizeof(true_text),
 			 "%" PRIx64 "-%" PRIx64 " prot %u flags %x inode %" PRIu64
 			 " %.60s of %" PRIu64,
 			 known->start, known->end, known->prot, known->flags, known->ino,
@@ -154,16 +154,16 @@ static int report(struct equal *equal, const struct jp_mapping_point *point,
 	return jp_findings_count_failure(
 		&equal->view->findings, different->metric, different->cause,
 		"pid %u, %" PRIx64 "-%" PRIx64 " at %" PRIu64 ": there is %s; the capture has %s",
-		point->pid, different->start, different->end, point->time, there, held);
+		point->pid, different->start, different->end, point->time, shown_text, true_text);
 }
 
-static bool certainly_exists(const struct equal *equal, const struct jp_executable *one,
+static bool certainly_exists(const struct equal *equal, const struct jp_executable *executable,
 			     uint64_t time)
 {
 	const uint64_t slack = equal->evidence->info.slack;
 
-	return one->open_after + slack <= time &&
-	       (one->close_before == UINT64_MAX || time + slack <= one->close_before);
+	return executable->open_after + slack <= time &&
+	       (executable->close_before == UINT64_MAX || time + slack <= executable->close_before);
 }
 
 /* Returns when the process that @pid named at @time started, in ns; 0: it was launched. */
@@ -183,13 +183,13 @@ static const struct jp_executable *find_last_ended(const struct equal *equal, ui
 {
 	const uint64_t slack = equal->evidence->info.slack;
 	const uint64_t start = find_start(equal->evidence->truth, pid, time);
-	const struct jp_executable *one, *last = NULL;
+	const struct jp_executable *executable, *last = NULL;
 	size_t cursor = SIZE_MAX;
 
-	while ((one = jp_executables_next(&equal->truth, pid, addr, addr + 1, &cursor)))
-		if (one->close_before > start && one->close_after <= time + slack &&
-		    (!last || one->close_after > last->close_after))
-			last = one;
+	while ((executable = jp_executables_next(&equal->truth, pid, addr, addr + 1, &cursor)))
+		if (executable->close_before > start && executable->close_after <= time + slack &&
+		    (!last || executable->close_after > last->close_after))
+			last = executable;
 	return last;
 }
 
@@ -201,15 +201,15 @@ static const struct jp_executable *find_loaded_segment(const struct equal *equal
 {
 	/* The kernel may place [vdso] in a gap of the file, so that its mapping has two parts. */
 	const uint64_t start = known->start - known->pgoff;
-	const struct jp_executable *one, *last = NULL;
+	const struct jp_executable *executable, *last = NULL;
 	size_t cursor = SIZE_MAX;
 
-	while ((one = jp_executables_next(&equal->truth, pid, start, start + 1, &cursor)))
-		if (one->open_before <= time + equal->evidence->info.slack &&
-		    jp_executable_is_loaded(&equal->truth, one, start, end) &&
-		    equal->truth.memories[one->memory].line->ino == known->ino &&
-		    (!last || one->close_after > last->close_after))
-			last = one;
+	while ((executable = jp_executables_next(&equal->truth, pid, start, start + 1, &cursor)))
+		if (executable->open_before <= time + equal->evidence->info.slack &&
+		    jp_executable_is_loaded(&equal->truth, executable, start, end) &&
+		    equal->truth.memories[executable->memory].line->ino == known->ino &&
+		    (!last || executable->close_after > last->close_after))
+			last = executable;
 	return last;
 }
 
@@ -349,22 +349,22 @@ static int add_borders(struct equal *equal, uint64_t start, uint64_t end)
 /* Collects the pieces of truth and capture at @point, and all their borders. */
 static int collect_pieces(struct equal *equal, const struct jp_mapping_point *point)
 {
-	const struct jp_executable *one;
+	const struct jp_executable *executable;
 	const struct jp_mapping *known;
 	size_t cursor = SIZE_MAX;
 	int failed = 0;
 
 	equal->nr_now = equal->nr_borders = 0;
 	equal->nothing = true;
-	while (!failed &&
-	       (one = jp_executables_next(&equal->truth, point->pid, 0, UINT64_MAX, &cursor))) {
-		if (!jp_executable_may_exist(one, point->time, point->time,
+	while (!failed && (executable = jp_executables_next(&equal->truth, point->pid, 0,
+							    UINT64_MAX, &cursor))) {
+		if (!jp_executable_may_exist(executable, point->time, point->time,
 					     equal->evidence->info.slack))
 			continue;
 		if (!jp_array_reserve(&equal->now, &equal->now_capacity, equal->nr_now + 1))
 			return -ENOMEM;
-		equal->now[equal->nr_now++] = one;
-		failed = add_borders(equal, one->start, one->end);
+		equal->now[equal->nr_now++] = executable;
+		failed = add_borders(equal, executable->start, executable->end);
 	}
 	for (known = jp_replay_find_at_or_above(equal->spaces, point->pid, 0); !failed && known;
 	     known = jp_replay_find_at_or_above(equal->spaces, point->pid, known->end))

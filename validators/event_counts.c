@@ -58,19 +58,19 @@ static int judge_counted_samples(struct jp_view *view)
 	const uint64_t lost = jp_max(counts->lost, info->lost_samples) + info->duplicates;
 	/* The events also counted duplicates that the capture dropped, and lost samples. A lost
 	 * record may be a record of throttling. */
-	const double given = (double)counts->samples + (double)info->duplicates +
-			     (counts->throttled ? 0 : (double)info->lost_samples);
-	double most, least;
+	const double nr_recorded = (double)counts->samples + (double)info->duplicates +
+				   (counts->throttled ? 0 : (double)info->lost_samples);
+	double max, min;
 	const char *cause;
 
 	if (!period || !info->counted)
 		return 0;
-	most = (double)info->counted / period;
+	max = (double)info->counted / period;
 	/* A throttled event takes no samples but continues to count. */
-	least = info->breakpoints && !counts->throttled ? most : 0;
-	cause = (double)(counts->samples + lost) < least ? "too-few"
-		: given > most                           ? "too-many"
-							 : NULL;
+	min = info->breakpoints && !counts->throttled ? max : 0;
+	cause = (double)(counts->samples + lost) < min ? "too-few"
+		: nr_recorded > max                    ? "too-many"
+						       : NULL;
 	if (!cause)
 		return 0;
 	return jp_findings_count_failure(
@@ -78,7 +78,7 @@ static int judge_counted_samples(struct jp_view *view)
 		"%" PRIu64 " samples, and %" PRIu64
 		" that were lost; by what the events counted there are %.1f to "
 		"%.1f",
-		counts->samples, lost, least, most);
+		counts->samples, lost, min, max);
 }
 
 static int end(struct jp_view *view, struct jp_error *err)

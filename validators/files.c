@@ -45,17 +45,17 @@ JP_ORDER(compare_by_path, struct jp_truth_file,
 /* Lists the files that @pid mapped, sorted by @order. Returns 0 or -ENOMEM; free the list in both
  * cases. */
 static int list_files(const struct jp_truth *truth, uint32_t pid,
-		      int (*order)(const void *, const void *), struct process_files *all)
+		      int (*order)(const void *, const void *), struct process_files *files)
 {
 	const struct jp_box box = {0, UINT64_MAX, 0, UINT64_MAX};
 	struct jp_truth_files_at cursor = {0};
 	struct jp_truth_file file;
 
 	while (jp_truth_next_file(truth, pid, &box, &cursor, &file)) {
-		if (jp_array_append(&all->list, &all->count, &all->capacity, file))
+		if (jp_array_append(&files->list, &files->count, &files->capacity, file))
 			return -ENOMEM;
 	}
-	jp_sort(all->list, all->count, order);
+	jp_sort(files->list, files->count, order);
 	return 0;
 }
 
@@ -144,16 +144,16 @@ static uint64_t measure_known_time(const struct jp_files *files, const struct jp
 
 	for (size_t cursor = 0;
 	     (span = jp_spans_next(files->view->known, file->pid, &box, &cursor));) {
-		const char *other;
+		const char *wrong_part;
 
 		if (span->open_before >= to || span->close_before <= from)
 			continue;
-		other = find_difference(file, &span->mapping);
-		if (other && *wrong && *wrong > span)
+		wrong_part = find_difference(file, &span->mapping);
+		if (wrong_part && *wrong && *wrong > span)
 			continue;
-		if (other) {
+		if (wrong_part) {
 			*wrong = span;
-			*difference = other;
+			*difference = wrong_part;
 		} else {
 			known += jp_min(to, span->close_before) - jp_max(from, span->open_before);
 		}
@@ -297,14 +297,14 @@ struct jp_files *jp_files_begin(struct jp_view *view)
 }
 
 /* Judges the files of @pid in the order in which they were mapped. */
-static int judge_process(struct jp_files *files, uint32_t pid, jp_files_seen seen,
+static int judge_process(struct jp_files *files, uint32_t pid, jp_files_seen is_visible,
 			 const void *context)
 {
 	struct process_files all = {0};
 	int failed = list_files(files->evidence->truth, pid, compare_by_from, &all);
 
 	for (size_t i = 0; !failed && i < all.count; i++)
-		if (seen(context, pid, all.list[i].from))
+		if (is_visible(context, pid, all.list[i].from))
 			failed = judge_file(files, &all.list[i]);
 	free(all.list);
 	return failed;
@@ -324,7 +324,7 @@ static uint64_t *list_pids(const struct jp_truth *truth)
 	return pids;
 }
 
-int jp_files_end(struct jp_files *files, jp_files_seen seen, const void *context)
+int jp_files_end(struct jp_files *files, jp_files_seen is_visible, const void *context)
 {
 	const struct jp_truth *truth = files->evidence->truth;
 	jp_cleanup_free uint64_t *pids = list_pids(truth);
@@ -332,7 +332,7 @@ int jp_files_end(struct jp_files *files, jp_files_seen seen, const void *context
 
 	for (size_t i = 0; !failed && i < truth->nr_files + truth->nr_inherited; i++)
 		if (!i || pids[i] != pids[i - 1])
-			failed = judge_process(files, pids[i], seen, context);
+			failed = judge_process(files, pids[i], is_visible, context);
 	if (!failed)
 		failed = jp_findings_append(&files->view->findings, &files->by_samples);
 	if (!failed)

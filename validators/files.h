@@ -13,7 +13,7 @@ struct jp_files *jp_files_begin(struct jp_view *view);
 /* Judges whether the capture's mapping credits sample @event to the right file. Returns 0 or
  * -ENOMEM. */
 int jp_files_sample(struct jp_files *files, const struct jp_event *event);
-/* Judges each file that was mapped at a time for which @seen, called with @context, returns true,
- * and adds the metrics. Returns 0 or -ENOMEM. */
-int jp_files_end(struct jp_files *files, jp_files_seen seen, const void *context);
+/* Judges each file that was mapped at a time for which @is_visible, called with @context, returns
+ * true, and adds the metrics. Returns 0 or -ENOMEM. */
+int jp_files_end(struct jp_files *files, jp_files_seen is_visible, const void *context);
 void jp_files_free(struct jp_files *files);

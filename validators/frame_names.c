@@ -46,42 +46,43 @@ void jp_frame_get_name_numbers(struct jp_frame_names *names, uint32_t pid, uint6
 	}
 }
 
-/* Returns the verdict for @seen after each unnamed frame has got the number that @other has at the
- * same index. */
-static enum jp_verdict judge_with_unnamed_filled(uint64_t *seen, uint32_t nr_seen,
-						 const uint64_t *other, uint32_t nr_other,
+/* Returns the verdict for @recorded after each unnamed frame has got the number that @filler has at
+ * the same index. */
+static enum jp_verdict judge_with_unnamed_filled(uint64_t *recorded, uint32_t nr_seen,
+						 const uint64_t *filler, uint32_t nr_other,
 						 const uint64_t *must, uint32_t nr_must,
-						 const uint64_t *whole, uint32_t nr_whole)
+						 const uint64_t *complete, uint32_t nr_whole)
 {
 	uint64_t marks[JP_FRAME_MOST / 64] = {0};
 	enum jp_verdict verdict;
 
 	for (uint32_t i = 0; i < nr_seen && i < nr_other; i++) {
-		if (seen[i] != JP_FRAME_UNNAMED)
+		if (recorded[i] != JP_FRAME_UNNAMED)
 			continue;
 		marks[i / 64] |= UINT64_C(1) << i % 64;
-		seen[i] = other[i];
+		recorded[i] = filler[i];
 	}
-	verdict = jp_stack_verdict(seen, nr_seen, must, nr_must, whole, nr_whole);
+	verdict = jp_stack_verdict(recorded, nr_seen, must, nr_must, complete, nr_whole);
 	for (uint32_t i = 0; i < nr_seen; i++)
 		if (marks[i / 64] >> i % 64 & 1)
-			seen[i] = JP_FRAME_UNNAMED;
+			recorded[i] = JP_FRAME_UNNAMED;
 	return verdict;
 }
 
-enum jp_verdict jp_frame_verdict(uint64_t *seen, uint32_t nr_seen, const uint64_t *must,
-				 uint32_t nr_must, const uint64_t *whole, uint32_t nr_whole)
+enum jp_verdict jp_frame_verdict(uint64_t *recorded, uint32_t nr_seen, const uint64_t *must,
+				 uint32_t nr_must, const uint64_t *complete, uint32_t nr_whole)
 {
-	enum jp_verdict one = judge_with_unnamed_filled(seen, nr_seen, must, nr_must, must, nr_must,
-							whole, nr_whole);
-	enum jp_verdict other = judge_with_unnamed_filled(seen, nr_seen, whole, nr_whole, must,
-							  nr_must, whole, nr_whole);
+	enum jp_verdict must_verdict = judge_with_unnamed_filled(recorded, nr_seen, must, nr_must,
+								 must, nr_must, complete, nr_whole);
+	enum jp_verdict whole_verdict = judge_with_unnamed_filled(
+		recorded, nr_seen, complete, nr_whole, must, nr_must, complete, nr_whole);
 	bool unnamed = false;
 
 	for (uint32_t i = 0; i < nr_seen && !unnamed; i++)
-		unnamed = seen[i] == JP_FRAME_UNNAMED;
-	one = one > other ? one : other;
-	return unnamed && (one == JP_WRONG || one == JP_EXTRA) ? JP_HOLE : one;
+		unnamed = recorded[i] == JP_FRAME_UNNAMED;
+	must_verdict = must_verdict > whole_verdict ? must_verdict : whole_verdict;
+	return unnamed && (must_verdict == JP_WRONG || must_verdict == JP_EXTRA) ? JP_HOLE
+										 : must_verdict;
 }
 
 bool jp_frame_has_all_code_named(const struct jp_truth *truth)

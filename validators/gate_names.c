@@ -30,15 +30,15 @@ static const struct jp_announced *find_announcement(const struct jp_evidence *ev
 	if (!event->record || strcmp(intervals->gate, "backfill") != 0)
 		return NULL;
 	for (size_t i = 0; i < intervals->nr_processes; i++) {
-		const struct jp_announced *one = &intervals->processes[i];
+		const struct jp_announced *process = &intervals->processes[i];
 		const struct jp_snapshot *snapshot =
-			jp_evidence_find_snapshot_at_announcement(evidence, one);
+			jp_evidence_find_snapshot_at_announcement(evidence, process);
 
-		if (one->pid == event->pid && snapshot &&
+		if (process->pid == event->pid && snapshot &&
 		    (event->time == snapshot->before ||
-		     event->time == jp_intervals_get_backfill_time(intervals, one,
+		     event->time == jp_intervals_get_backfill_time(intervals, process,
 								   evidence->info.enabled)))
-			return one;
+			return process;
 	}
 	return NULL;
 }

@@ -80,7 +80,7 @@ static int judge_memory_before_interval(struct gated *gated, const struct jp_int
 	const struct jp_snapshot *snapshot = jp_evidence_find_snapshot_at_announcement(
 		evidence, &evidence->intervals.processes[interval->process]);
 	const struct jp_control *unnamed;
-	char why[256];
+	char reason[256];
 	int failed = 0;
 
 	for (size_t i = 0; snapshot && i < snapshot->count && !failed; i++) {
@@ -98,12 +98,12 @@ static int judge_memory_before_interval(struct gated *gated, const struct jp_int
 		}
 		unmapped = jp_unmapped(evidence, gated->view->known, interval->pid, map->start,
 				       interval->enabled);
-		failed = jp_findings_count_failure(gated->findings, "gated.older", unmapped.cause,
-						   "%" PRIx64 "-%" PRIx64
-						   " %s of pid %u is not known when "
-						   "its interval begins; %s",
-						   map->start, map->end, map->name, interval->pid,
-						   jp_unmapped_text(&unmapped, why, sizeof(why)));
+		failed = jp_findings_count_failure(
+			gated->findings, "gated.older", unmapped.cause,
+			"%" PRIx64 "-%" PRIx64 " %s of pid %u is not known when "
+			"its interval begins; %s",
+			map->start, map->end, map->name, interval->pid,
+			jp_unmapped_text(&unmapped, reason, sizeof(reason)));
 	}
 	if (failed || *jp_replay_comm(gated->view->spaces, interval->pid))
 		return failed;
@@ -211,16 +211,16 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	return 0;
 }
 
-static void add_times(struct gated *gated, const char *what, uint64_t *times, size_t count)
+static void add_times(struct gated *gated, const char *interval, uint64_t *times, size_t count)
 {
 	char name[48];
 
 	if (!count)
 		return;
 	jp_sort(times, count, jp_compare_by_value);
-	snprintf(name, sizeof(name), "gate.%s_us.median", what);
+	snprintf(name, sizeof(name), "gate.%s_us.median", interval);
 	jp_findings_add_count(gated->findings, name, times[count / 2] / 1000);
-	snprintf(name, sizeof(name), "gate.%s_us.max", what);
+	snprintf(name, sizeof(name), "gate.%s_us.max", interval);
 	jp_findings_add_count(gated->findings, name, times[count - 1] / 1000);
 }
 

@@ -9,11 +9,11 @@
  * jitdump. */
 static inline uint64_t jp_find_last_exec(const struct jp_truth *truth, uint32_t pid)
 {
-	const struct jp_truth_incarnation *all = truth->incarnations;
+	const struct jp_truth_incarnation *incarnations = truth->incarnations;
 	size_t i;
 
-	jp_search(i, truth->nr_incarnations, all[i].pid <= pid);
-	return i && all[i - 1].pid == pid ? all[i - 1].before : 0;
+	jp_search(i, truth->nr_incarnations, incarnations[i].pid <= pid);
+	return i && incarnations[i - 1].pid == pid ? incarnations[i - 1].before : 0;
 }
 
 /* Returns whether the image that loaded @code was launched. Later images (forked processes, and the

@@ -44,13 +44,13 @@ JP_ORDER(compare_by_captured_record, struct captured,
 static bool is_captured(const struct injected_code *state, const struct jp_event *record)
 {
 	const uint64_t end = record->map.addr + record->map.len;
-	const struct captured *all = state->captured;
+	const struct captured *captured = state->captured;
 	size_t i;
 
-	jp_search(i, state->nr_captured, all[i].time < record->time);
-	for (; i < state->nr_captured && all[i].time == record->time; i++)
-		if (all[i].pid == record->pid && all[i].start <= record->map.addr &&
-		    end <= all[i].end)
+	jp_search(i, state->nr_captured, captured[i].time < record->time);
+	for (; i < state->nr_captured && captured[i].time == record->time; i++)
+		if (captured[i].pid == record->pid && captured[i].start <= record->map.addr &&
+		    end <= captured[i].end)
 			return true;
 	return false;
 }
@@ -97,8 +97,8 @@ static int mark_loads(struct injected_code *state, const struct jp_event *record
 		      const char **cause)
 {
 	const struct jp_code_load *loads = state->loads.loads;
-	const char *other = NULL;
-	bool found = false, fits = false;
+	const char *difference = NULL;
+	bool is_recorded = false, fits = false;
 	uint64_t *recorded;
 	size_t i;
 
@@ -113,13 +113,13 @@ static int mark_loads(struct injected_code *state, const struct jp_event *record
 		if (!recorded)
 			return -ENOMEM;
 		*recorded += !state->recorded[i];
-		state->recorded[i] = found = true;
+		state->recorded[i] = is_recorded = true;
 		fits |= fits_load(&loads[i], record);
-		other = jp_injected_bytes_compare(state->finder, record, &loads[i],
-						  state->evidence->truth->e_machine);
+		difference = jp_injected_bytes_compare(state->finder, record, &loads[i],
+						       state->evidence->truth->e_machine);
 	}
-	if (found)
-		*cause = fits ? other : "longer";
+	if (is_recorded)
+		*cause = fits ? difference : "longer";
 	return 0;
 }
 
@@ -182,7 +182,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 /* Reports loads without an added record, but only of dumps that were injected. */
 static int judge_absent_loads(struct injected_code *state)
 {
-	uint64_t absent = 0, all = 0;
+	uint64_t absent = 0, nr_loads = 0;
 	int failed = 0;
 
 	for (size_t i = 0; i < state->loads.count && !failed; i++) {
@@ -190,7 +190,7 @@ static int judge_absent_loads(struct injected_code *state)
 
 		if (!jp_map_find(&state->dumps, load->owner))
 			continue;
-		all++;
+		nr_loads++;
 		if (state->recorded[i])
 			continue;
 		absent++;
@@ -200,7 +200,7 @@ static int judge_absent_loads(struct injected_code *state)
 			": its dump was injected, and no record names it",
 			load->name, load->pid, load->addr, load->time);
 	}
-	jp_findings_add_rate(&state->view->findings, "injected.absent", absent, all);
+	jp_findings_add_rate(&state->view->findings, "injected.absent", absent, nr_loads);
 	return failed;
 }
 

@@ -61,19 +61,19 @@ static uint64_t digest_file(const struct jp_event *event)
 }
 
 static int report(struct injected_records *state, const struct equal_records *group,
-		  const char *cause, const char *what)
+		  const char *cause, const char *problem)
 {
 	state->bad++;
 	return jp_findings_count_failure(&state->view->findings, "injected.records", cause,
 					 "pid %u, record of type %u at %" PRIu64 ": %s", group->pid,
-					 group->kind, group->time, what);
+					 group->kind, group->time, problem);
 }
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct injected_records *state = view->state;
 	struct equal_records *group,
-		one = {.time = event->time, .pid = event->pid, .kind = event->record_type};
+		record = {.time = event->time, .pid = event->pid, .kind = event->record_type};
 	uint64_t digest;
 
 	/* An event without bytes is one that a control left out and that is added to both files. */
@@ -83,13 +83,13 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	group = jp_map_find(&state->groups, digest);
 	if (view->in_injected && !group)
 		return event->type == JP_EVENT_MAP ? 0
-						   : report(state, &one, "added",
+						   : report(state, &record, "added",
 							    "perf.data does not have this record");
 	if (!group) {
 		group = jp_map_at(&state->groups, digest, sizeof(*group));
 		if (!group)
 			return -ENOMEM;
-		*group = one;
+		*group = record;
 	}
 	state->all += !view->in_injected;
 	group->count += view->in_injected ? -1 : 1;

@@ -72,16 +72,16 @@ static bool get_user_ip(const struct jit_order_state *order, const struct jp_eve
 	return event->sample.user;
 }
 
-/* Counts a wrong @name as an exception of kind @wrong, or a missing name as one of kind @none. If
- * the exception is the first of its kind, returns it, so that the caller describes it; else returns
- * NULL. Stores 0 or -ENOMEM in *@failed. */
+/* Counts a wrong @name as an exception of kind @wrong, or a missing name as one of kind
+ * @other_metric. If the exception is the first of its kind, returns it, so that the caller
+ * describes it; else returns NULL. Stores 0 or -ENOMEM in *@failed. */
 static struct jp_exception *count_exception(struct jit_order_state *order,
 					    const struct jp_code_name *name, const char *wrong,
-					    const char *none, uint64_t time, int *failed)
+					    const char *other_metric, uint64_t time, int *failed)
 {
-	struct jp_exception *exception =
-		jp_findings_count(order->findings, name->named == JP_NAME_WRONG ? wrong : none,
-				  JP_METHODS, jp_code_name_cause(&order->naming, name, time));
+	struct jp_exception *exception = jp_findings_count(
+		order->findings, name->named == JP_NAME_WRONG ? wrong : other_metric, JP_METHODS,
+		jp_code_name_cause(&order->naming, name, time));
 
 	*failed = exception ? 0 : -ENOMEM;
 	if (exception)
@@ -235,12 +235,12 @@ static int judge_injected_record(struct jit_order_state *order, const struct jp_
 {
 	const uint64_t slack = order->evidence->info.slack;
 	const char *name = jp_names_find(order->naming.names, known, event->map.addr).text;
-	const struct jp_incarnations *all = &order->incarnations;
+	const struct jp_incarnations *incarnations = &order->incarnations;
 
 	order->injected++;
-	for (size_t i = jp_incarnations_find_from(all, event->pid, event->map.addr); i < all->count;
-	     i++) {
-		const struct jp_truth_code *code = all->incarnations[i].code;
+	for (size_t i = jp_incarnations_find_from(incarnations, event->pid, event->map.addr);
+	     i < incarnations->count; i++) {
+		const struct jp_truth_code *code = incarnations->incarnations[i].code;
 
 		if (code->pid != event->pid || code->addr > event->map.addr)
 			break;
@@ -252,9 +252,9 @@ static int judge_injected_record(struct jit_order_state *order, const struct jp_
 	order->misplaced++;
 	return jp_findings_count_failure(
 		order->findings, "inject.stray",
-		!jp_sample_is_watched(order->evidence, event->pid, UINT64_MAX) ? "unwatched"
-		: name && jp_incarnations_has_other(all, event->pid, name)     ? "wrong-owner"
-									       : "no-code",
+		!jp_sample_is_watched(order->evidence, event->pid, UINT64_MAX)      ? "unwatched"
+		: name && jp_incarnations_has_other(incarnations, event->pid, name) ? "wrong-owner"
+										    : "no-code",
 		"%.100s at %" PRIx64 " of pid %u, %" PRIu64 ": the process has no such code then",
 		name ?: known->name, event->map.addr, event->pid, event->time);
 }
@@ -336,17 +336,17 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	return order->last ? judge_loads_below_map(order, event) : 0;
 }
 
-static int compare_by_begin(const void *left, const void *right, void *context)
+static int compare_by_begin(const void *a_index, const void *b_index, void *context)
 {
 	const struct jp_incarnation *incarnations = context;
-	uint64_t a = incarnations[*(const size_t *)left].begin,
-		 b = incarnations[*(const size_t *)right].begin;
+	uint64_t a = incarnations[*(const size_t *)a_index].begin,
+		 b = incarnations[*(const size_t *)b_index].begin;
 
 	return (a > b) - (a < b);
 }
 
 static int report_strays(struct jit_order_state *order, const struct jp_strays *strays,
-			 const char *cause, const char *why)
+			 const char *cause, const char *reason)
 {
 	const struct jp_code_load *stray = strays->first;
 	int failed = 0;
@@ -357,7 +357,7 @@ static int report_strays(struct jit_order_state *order, const struct jp_strays *
 						   " bytes, loaded at %" PRIu64
 						   ", in the dump of pid %u: %s",
 						   stray->name, stray->pid, stray->addr,
-						   stray->size, stray->time, stray->owner, why);
+						   stray->size, stray->time, stray->owner, reason);
 	return failed;
 }
 
@@ -381,13 +381,13 @@ static bool runs_in_memory(const struct jp_evidence *evidence)
 	const struct jp_capture_info *info = &evidence->info;
 
 	for (size_t i = 0; i < evidence->truth->nr_activations; i++) {
-		const struct jp_truth_activation *one = &evidence->truth->activations[i];
+		const struct jp_truth_activation *activation = &evidence->truth->activations[i];
 
-		if (one->enter > info->stopped || one->leave < info->sampling ||
-		    jp_evidence_is_process_older(evidence, one->pid, one->enter))
+		if (activation->enter > info->stopped || activation->leave < info->sampling ||
+		    jp_evidence_is_process_older(evidence, activation->pid, activation->enter))
 			continue;
-		for (uint32_t depth = 0; depth < one->path->depth; depth++)
-			if (!one->path->functions[depth]->in_file)
+		for (uint32_t depth = 0; depth < activation->path->depth; depth++)
+			if (!activation->path->functions[depth]->in_file)
 				return true;
 	}
 	return false;
@@ -436,16 +436,16 @@ static int begin(struct jp_view *view, struct jp_error *err)
 static void add_names(struct jp_findings *findings, const struct order_side *side,
 		      const char *suffix, const struct jp_role *judged)
 {
-	for (int named = JP_NAME_WRONG; named < JP_NAMES; named++) {
-		const struct jp_role *role = named == JP_NAME_RIGHT               ? judged
-					     : named == JP_NAME_WRONG && !*suffix ? &wrong_samples
-										  : NULL;
+	for (int kind = JP_NAME_WRONG; kind < JP_NAMES; kind++) {
+		const struct jp_role *role = kind == JP_NAME_RIGHT               ? judged
+					     : kind == JP_NAME_WRONG && !*suffix ? &wrong_samples
+										 : NULL;
 		char name[48];
 
-		snprintf(name, sizeof(name), "names.%s%s", jp_named_text[named], suffix);
+		snprintf(name, sizeof(name), "names.%s%s", jp_named_text[kind], suffix);
 		jp_findings_add_with_role(
 			findings, role,
-			jp_metric_rate(name, side->named[named], side->samples.count));
+			jp_metric_rate(name, side->named[kind], side->samples.count));
 	}
 }
 

@@ -73,13 +73,13 @@ static int end(struct jp_view *view, struct jp_error *err)
 	struct jp_capture_info info = view->evidence->info;
 	const bool witnessed = state->steady && state->period && !info.breakpoints &&
 			       jp_evidence_is_witnessed(view->evidence);
-	uint64_t all;
+	uint64_t total;
 
 	jp_losses_add(&state->losses, &info);
-	if (__builtin_add_overflow(info.lost_samples, state->samples, &all))
-		all = UINT64_MAX;
+	if (__builtin_add_overflow(info.lost_samples, state->samples, &total))
+		total = UINT64_MAX;
 	jp_findings_add_with_role(&view->findings, &lost,
-				  jp_metric_rate("lost.samples", info.lost_samples, all));
+				  jp_metric_rate("lost.samples", info.lost_samples, total));
 	jp_findings_add_with_role(&view->findings, witnessed ? NULL : &lost,
 				  jp_metric_count("lost.throttled", state->losses.throttled));
 	return 0;

@@ -26,29 +26,29 @@ static void describe(const struct jp_span *span, char *text, size_t size)
 /* Reports an exception. @cause NULL: finds the cause why the capture lacks the mapping at @time. */
 static int report(struct jp_coverage *coverage, const char *metric, const char *cause,
 		  const struct jp_span *span, uint64_t start, uint64_t end, uint64_t time,
-		  const char *what)
+		  const char *problem)
 {
-	char text[256], why[256] = "";
+	char text[256], reason[256] = "";
 
 	if (!cause) {
 		struct jp_unmapped unmapped = jp_unmapped(coverage->evidence, coverage->view->known,
 							  span->pid, start, time);
 
 		cause = unmapped.cause;
-		jp_unmapped_text(&unmapped, why, sizeof(why));
+		jp_unmapped_text(&unmapped, reason, sizeof(reason));
 	}
 	describe(span, text, sizeof(text));
 	return jp_findings_count_failure(coverage->findings, metric, cause,
 					 "%" PRIx64 "-%" PRIx64 " of mapping %s: %s%s%s", start,
-					 end, text, what, *why ? "; " : "", why);
+					 end, text, problem, *reason ? "; " : "", reason);
 }
 
 /* Stores in *@uncovered for how many ns of [@from, @to) no right span contains all of [@start,
- * @end), in *@known whether a right span does, and in *@other whether a span of another mapping
+ * @end), in *@known whether a right span does, and in *@has_other whether a span of another mapping
  * does. Returns 0 or -ENOMEM. */
 static int find_uncovered_time(struct jp_coverage *coverage, const struct jp_span *truth,
 			       uint64_t start, uint64_t end, uint64_t from, uint64_t to,
-			       uint64_t *uncovered, bool *known, bool *other)
+			       uint64_t *uncovered, bool *known, bool *has_other)
 {
 	const struct jp_box box = {start, end, from, to};
 	const int failed = jp_coverage_find(coverage, coverage->view->known, truth->pid, &box);
@@ -62,7 +62,7 @@ static int find_uncovered_time(struct jp_coverage *coverage, const struct jp_spa
 		    span->close_before <= from || span->open_before >= to)
 			continue;
 		if (!jp_coverage_is_same_mapping(&truth->mapping, &span->mapping, start)) {
-			*other = true;
+			*has_other = true;
 			continue;
 		}
 		*known = true;
@@ -92,11 +92,12 @@ static const char *find_other_cause(const struct jp_coverage *coverage, const st
 static int judge_piece(struct jp_coverage *coverage, const struct jp_span *truth, uint64_t start,
 		       uint64_t end, uint64_t from, uint64_t to)
 {
-	bool known = false, other = false;
+	bool known = false, has_other = false;
 	uint64_t uncovered = 0;
 	char text[96];
 
-	if (find_uncovered_time(coverage, truth, start, end, from, to, &uncovered, &known, &other))
+	if (find_uncovered_time(coverage, truth, start, end, from, to, &uncovered, &known,
+				&has_other))
 		return -ENOMEM;
 	coverage->true_area += (double)(end - start) * (to - from) / 1e9;
 	coverage->known_area += (double)(end - start) * (to - from - uncovered) / 1e9;
@@ -109,7 +110,7 @@ static int judge_piece(struct jp_coverage *coverage, const struct jp_span *truth
 			 to - from);
 		return report(coverage, "coverage.late", NULL, truth, start, end, from, text);
 	}
-	if (other) {
+	if (has_other) {
 		coverage->identity++;
 		return report(coverage, "coverage.identity",
 			      find_other_cause(coverage, truth, start, from), truth, start, end,
@@ -191,18 +192,18 @@ static bool is_stale(const struct jp_coverage *coverage, const struct jp_span *k
 	const uint64_t slack = coverage->evidence->info.slack, since = known->mapping.since;
 	uint64_t start = jp_max(truth->mapping.start, known->mapping.start);
 	uint64_t end = jp_min(truth->mapping.end, known->mapping.end);
-	uint64_t gone = truth->close_after;
+	uint64_t gone_at = truth->close_after;
 	bool recorded_later;
 
-	if (start >= end || gone == UINT64_MAX)
+	if (start >= end || gone_at == UINT64_MAX)
 		return false;
-	gone = jp_max(gone + slack, from);
-	if (gone >= to)
+	gone_at = jp_max(gone_at + slack, from);
+	if (gone_at >= to)
 		return false;
-	start = jp_gaps_first(&coverage->gaps, truth->pid, start, end, gone);
+	start = jp_gaps_first(&coverage->gaps, truth->pid, start, end, gone_at);
 	if (start == end)
 		return false;
-	truth = jp_coverage_find_ended(coverage, truth->pid, start, gone);
+	truth = jp_coverage_find_ended(coverage, truth->pid, start, gone_at);
 	/* A record that came after the end of @truth is wrong, unless it describes a later mapping.
 	 * A record from before the end is stale, even if a part of its mapping is younger. */
 	recorded_later = since > truth->close_after + slack;
@@ -215,15 +216,17 @@ static bool is_stale(const struct jp_coverage *coverage, const struct jp_span *k
 static uint64_t find_inheriting_process(const struct jp_evidence *evidence,
 					const struct jp_span *known)
 {
-	const struct jp_truth_incarnation *all = evidence->truth->incarnations;
+	const struct jp_truth_incarnation *incarnations = evidence->truth->incarnations;
 	const uint64_t slack = evidence->info.slack;
 	size_t i;
 
 	jp_search(i, evidence->truth->nr_incarnations,
-		  all[i].pid < known->pid || (all[i].pid == known->pid &&
-					      all[i].before <= known->open_before + slack));
-	return i && all[i - 1].pid == known->pid && known->mapping.since + slack < all[i - 1].before
-		       ? all[i - 1].before
+		  incarnations[i].pid < known->pid ||
+			  (incarnations[i].pid == known->pid &&
+			   incarnations[i].before <= known->open_before + slack));
+	return i && incarnations[i - 1].pid == known->pid &&
+			       known->mapping.since + slack < incarnations[i - 1].before
+		       ? incarnations[i - 1].before
 		       : 0;
 }
 

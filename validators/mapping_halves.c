@@ -38,9 +38,9 @@ static struct half make_half(const struct jp_event *record)
 
 static bool is_file(const struct half *half)
 {
-	static const unsigned char none[sizeof(half->build_id)];
+	static const unsigned char no_id[sizeof(half->build_id)];
 
-	return half->ino || memcmp(half->build_id, none, sizeof(none)) != 0;
+	return half->ino || memcmp(half->build_id, no_id, sizeof(no_id)) != 0;
 }
 
 /* Returns whether @right begins where @left ends, in memory and in the file. */

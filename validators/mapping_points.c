@@ -79,18 +79,18 @@ static int require_marks(const struct jp_mapping_points *points, struct jp_error
 	if (!ran)
 		return -ENOMEM;
 	for (size_t i = 0; i < truth->nr_activations; i++) {
-		const struct jp_truth_activation *one = &truth->activations[i];
+		const struct jp_truth_activation *activation = &truth->activations[i];
 		const struct jp_truth_incarnation *image = truth->incarnations;
 		size_t n;
 
 		jp_search(n, truth->nr_incarnations,
-			  image[n].pid < one->pid ||
-				  (image[n].pid == one->pid && image[n].before <= one->enter));
-		if (!n || image[n - 1].pid != one->pid || ran[n - 1])
+			  image[n].pid < activation->pid || (image[n].pid == activation->pid &&
+							     image[n].before <= activation->enter));
+		if (!n || image[n - 1].pid != activation->pid || ran[n - 1])
 			continue;
 		for (size_t cursor = 0;
 		     find_next_window(points, &image[n - 1], &cursor, &from, &to);)
-			ran[n - 1] |= one->enter < to && one->leave > from;
+			ran[n - 1] |= activation->enter < to && activation->leave > from;
 	}
 	for (size_t i = 0; i < truth->nr_incarnations; i++) {
 		const struct jp_truth_incarnation *image = &truth->incarnations[i];
@@ -112,29 +112,31 @@ static bool needs_act(const struct jp_procmap *line)
 				      fnmatch("*/jit-*.dump*", line->name, 0) == 0);
 }
 
-/* Returns whether a process mapped the mapping @one from a file, such as its program in a memfd. */
-static bool is_of_file(const struct jp_truth *truth, const struct jp_executable *one)
+/* Returns whether a process mapped the mapping @executable from a file, such as its program in a
+ * memfd. */
+static bool is_of_file(const struct jp_truth *truth, const struct jp_executable *executable)
 {
-	const struct jp_box box = {one->start, one->end, one->open_before, one->close_before};
+	const struct jp_box box = {executable->start, executable->end, executable->open_before,
+				   executable->close_before};
 	struct jp_truth_files_at cursor = {0};
 	struct jp_truth_file file;
 
-	return jp_truth_next_file(truth, one->pid, &box, &cursor, &file);
+	return jp_truth_next_file(truth, executable->pid, &box, &cursor, &file);
 }
 
-/* Returns whether the mapping @one ever contained emitted code. */
-static bool holds_code(const struct jp_truth *truth, const struct jp_executable *one)
+/* Returns whether the mapping @executable ever contained emitted code. */
+static bool holds_code(const struct jp_truth *truth, const struct jp_executable *executable)
 {
 	size_t i;
 
 	jp_search(i, truth->nr_codes,
-		  (jp_compare(truth->codes[i].pid, one->pid)
-			   ?: jp_compare(truth->codes[i].addr, one->start)) < 0);
-	for (; i < truth->nr_codes && truth->codes[i].pid == one->pid &&
-	       truth->codes[i].addr < one->end;
+		  (jp_compare(truth->codes[i].pid, executable->pid)
+			   ?: jp_compare(truth->codes[i].addr, executable->start)) < 0);
+	for (; i < truth->nr_codes && truth->codes[i].pid == executable->pid &&
+	       truth->codes[i].addr < executable->end;
 	     i++)
-		if (truth->codes[i].loaded > one->open_before &&
-		    truth->codes[i].ready < one->close_before)
+		if (truth->codes[i].loaded > executable->open_before &&
+		    truth->codes[i].ready < executable->close_before)
 			return true;
 	return false;
 }
@@ -142,21 +144,21 @@ static bool holds_code(const struct jp_truth *truth, const struct jp_executable 
 /* Fails if the truth's maps contain memory that no operation of the truth mapped. */
 static int require_acts(const struct jp_mapping_points *points, struct jp_error *err)
 {
-	const struct jp_executables *all = points->truth;
+	const struct jp_executables *executables = points->truth;
 	const struct jp_truth *truth = points->evidence->truth;
 
-	for (size_t i = 0; i < all->count; i++) {
-		const struct jp_executable *one = &all->list[i];
-		const struct jp_memory *memory = &all->memories[one->memory];
+	for (size_t i = 0; i < executables->count; i++) {
+		const struct jp_executable *executable = &executables->list[i];
+		const struct jp_memory *memory = &executables->memories[executable->memory];
 
 		if (memory->act || !memory->line || *memory->line->name == '[' ||
-		    !((needs_act(memory->line) && !is_of_file(truth, one)) ||
-		      holds_code(truth, one)))
+		    !((needs_act(memory->line) && !is_of_file(truth, executable)) ||
+		      holds_code(truth, executable)))
 			continue;
 		return jp_fail(err, ENODATA,
 			       "pid %u has %" PRIx64 "-%" PRIx64 " %.200s executable in its maps,"
 			       " but no operation of the truth mapped it",
-			       one->pid, one->start, one->end,
+			       executable->pid, executable->start, executable->end,
 			       *memory->line->name ? memory->line->name : "(no name)");
 	}
 	return 0;

@@ -66,7 +66,7 @@ static uint64_t find_right_end(const struct mapping_records *state, const struct
 			       uint64_t addr, const char **cause)
 {
 	const uint64_t end = record->map.addr + record->map.len;
-	const struct jp_executable *one;
+	const struct jp_executable *executable;
 	size_t cursor = SIZE_MAX;
 	uint64_t from, to;
 	bool live;
@@ -75,33 +75,34 @@ static uint64_t find_right_end(const struct mapping_records *state, const struct
 		*cause = "time";
 		return addr;
 	}
-	while ((one = jp_executables_next(&state->truth, record->pid, addr, addr + 1, &cursor))) {
+	while ((executable =
+			jp_executables_next(&state->truth, record->pid, addr, addr + 1, &cursor))) {
 		const char *differs;
 
-		if (!jp_executable_may_exist(one, from, to, state->evidence->info.slack))
+		if (!jp_executable_may_exist(executable, from, to, state->evidence->info.slack))
 			continue;
-		differs = jp_mapping_record_differs(&state->truth.memories[one->memory], one,
-						    record, live, addr);
+		differs = jp_mapping_record_differs(&state->truth.memories[executable->memory],
+						    executable, record, live, addr);
 		if (!differs)
-			return live && jp_executable_is_loaded(&state->truth, one, addr, end)
+			return live && jp_executable_is_loaded(&state->truth, executable, addr, end)
 				       ? end
-				       : one->end;
+				       : executable->end;
 		*cause = differs;
 	}
 	return addr;
 }
 
-/* Returns the line of the truth's next maps after @time that shows the mapping @one unchanged, or
- * NULL. */
+/* Returns the line of the truth's next maps after @time that shows the mapping @executable
+ * unchanged, or NULL. */
 static const struct jp_procmap *find_line(const struct mapping_records *state,
-					  const struct jp_executable *one, uint64_t time)
+					  const struct jp_executable *executable, uint64_t time)
 {
-	const struct jp_memory *memory = &state->truth.memories[one->memory];
+	const struct jp_memory *memory = &state->truth.memories[executable->memory];
 
-	return memory->line && memory->line->prot == one->prot &&
-			       jp_executable_may_exist(one, time, time,
+	return memory->line && memory->line->prot == executable->prot &&
+			       jp_executable_may_exist(executable, time, time,
 						       state->evidence->info.slack) &&
-			       memory->read > time && memory->read < one->close_before
+			       memory->read > time && memory->read < executable->close_before
 		       ? memory->line
 		       : NULL;
 }
@@ -112,15 +113,15 @@ static bool is_border(const struct mapping_records *state, const struct jp_event
 		      uint64_t addr)
 {
 	const struct jp_procmap *before = NULL, *behind = NULL, *line;
-	const struct jp_executable *one;
+	const struct jp_executable *executable;
 	size_t cursor = SIZE_MAX;
 
-	while ((one = jp_executables_next(&state->truth, record->pid, addr - 1, addr + 1,
-					  &cursor))) {
-		line = find_line(state, one, record->time);
-		if (line && one->end == addr && line->end == addr)
+	while ((executable = jp_executables_next(&state->truth, record->pid, addr - 1, addr + 1,
+						 &cursor))) {
+		line = find_line(state, executable, record->time);
+		if (line && executable->end == addr && line->end == addr)
 			before = line;
-		else if (line && one->start == addr && line->start == addr)
+		else if (line && executable->start == addr && line->start == addr)
 			behind = line;
 	}
 	return before && behind && strcmp(before->name, behind->name) == 0;
@@ -133,15 +134,17 @@ static bool is_within(const struct mapping_records *state, const struct jp_event
 		      uint64_t addr)
 {
 	const uint64_t slack = state->evidence->info.slack;
-	const struct jp_executable *one;
+	const struct jp_executable *executable;
 	size_t cursor = SIZE_MAX;
 	uint64_t from, to;
 	bool live;
 
 	find_time(state, record, &from, &to, &live);
-	while ((one = jp_executables_next(&state->truth, record->pid, addr, addr + 1, &cursor)))
-		if (one->start < addr && one->open_after + slack <= from &&
-		    (one->close_before == UINT64_MAX || to + slack <= one->close_before))
+	while ((executable =
+			jp_executables_next(&state->truth, record->pid, addr, addr + 1, &cursor)))
+		if (executable->start < addr && executable->open_after + slack <= from &&
+		    (executable->close_before == UINT64_MAX ||
+		     to + slack <= executable->close_before))
 			return true;
 	return false;
 }
@@ -150,12 +153,14 @@ static bool is_within(const struct mapping_records *state, const struct jp_event
 static bool is_possibly_within(const struct mapping_records *state, const struct jp_event *record,
 			       uint64_t addr)
 {
-	const struct jp_executable *one;
+	const struct jp_executable *executable;
 	size_t cursor = SIZE_MAX;
 
-	while ((one = jp_executables_next(&state->truth, record->pid, addr, addr + 1, &cursor)))
-		if (one->start < addr && jp_executable_may_exist(one, record->time, record->time,
-								 state->evidence->info.slack))
+	while ((executable =
+			jp_executables_next(&state->truth, record->pid, addr, addr + 1, &cursor)))
+		if (executable->start < addr &&
+		    jp_executable_may_exist(executable, record->time, record->time,
+					    state->evidence->info.slack))
 			return true;
 	return false;
 }

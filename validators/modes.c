@@ -225,14 +225,14 @@ static const char *find_unrequested_data(const struct modes *modes, const struct
 	return watched->user_only && asked->kernel ? "user space alone" : NULL;
 }
 
-/* Makes the case an ERROR because the event @attr does not request @what. */
-static void report_unrequested_data(struct modes *modes, uint32_t attr, const char *what)
+/* Makes the case an ERROR because the event @attr does not request @data. */
+static void report_unrequested_data(struct modes *modes, uint32_t attr, const char *data)
 {
 	struct jp_findings *findings = &modes->view->findings;
 
 	if (!*findings->error)
 		snprintf(findings->error, sizeof(findings->error),
-			 "event %" PRIu32 " of perf.data was not asked for %s", attr, what);
+			 "event %" PRIu32 " of perf.data was not asked for %s", attr, data);
 }
 
 /* Makes the case an ERROR if the event does not request data that the case needs. */

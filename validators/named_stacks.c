@@ -238,9 +238,9 @@ static int end(struct jp_view *view, struct jp_error *err)
 					   ? 0
 					   : get_unusual_count(stacks->unwatched, stacks->samples,
 							       JP_SAMPLE_UNWATCHED_USUAL);
-	uint64_t named = stacks->counts.samples - stacks->stackless;
-	uint64_t all = named + stacks->unnamed + renamed;
-	uint64_t right = named - stacks->misnamed;
+	uint64_t nr_named = stacks->counts.samples - stacks->stackless;
+	uint64_t total = nr_named + stacks->unnamed + renamed;
+	uint64_t right = nr_named - stacks->misnamed;
 	int failed = jp_stack_counts_add(&stacks->counts, view);
 
 	if (!failed && astray)
@@ -265,14 +265,14 @@ static int end(struct jp_view *view, struct jp_error *err)
 						  "emitted function's name",
 						  renamed);
 	jp_findings_add_with_role(&view->findings, &named_samples,
-				  jp_metric_rate("names.right", right, all));
+				  jp_metric_rate("names.right", right, total));
 	jp_findings_add_with_role(&view->findings, &named_callers,
 				  jp_metric_rate("callers.right",
 						 stacks->callers - stacks->nameless,
 						 stacks->callers));
 	jp_findings_add_with_role(&view->findings, &misnamed_samples,
-				  jp_metric_rate("names.wrong", stacks->misnamed, all));
-	jp_findings_add_rate(&view->findings, "names.unnamed", stacks->unnamed + renamed, all);
+				  jp_metric_rate("names.wrong", stacks->misnamed, total));
+	jp_findings_add_rate(&view->findings, "names.unnamed", stacks->unnamed + renamed, total);
 	return failed;
 }
 

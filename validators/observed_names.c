@@ -153,7 +153,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 static int end(struct jp_view *view, struct jp_error *err)
 {
 	static const char *const text[PLACES] = {"names", "callers"};
-	static const char *const of[ANSWERS] = {"right", "wrong", "unnamed"};
+	static const char *const answers[ANSWERS] = {"right", "wrong", "unnamed"};
 	static const struct jp_role *const roles[PLACES][ANSWERS] = {
 		[LEAF] = {[RIGHT] = &right_names, [WRONG] = &wrong_names},
 		[CALLER] = {[RIGHT] = &right_callers, [WRONG] = &wrong_callers},
@@ -170,7 +170,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 		for (int answer = 0; answer < ANSWERS; answer++) {
 			char name[32];
 
-			snprintf(name, sizeof(name), "%s.%s", text[place], of[answer]);
+			snprintf(name, sizeof(name), "%s.%s", text[place], answers[answer]);
 			jp_findings_add_with_role(findings, roles[place][answer],
 						  jp_metric_rate(name, counts[answer], n));
 		}

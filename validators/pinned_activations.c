@@ -41,12 +41,12 @@ static const struct jp_truth_activation *enclosing_activation(struct jp_view *vi
 {
 	struct pinned_activations *state = view->state;
 	const uint64_t slack = view->evidence->info.slack;
-	const struct jp_truth_activation *one = state->hint =
+	const struct jp_truth_activation *activation = state->hint =
 		jp_truth_activation_at(view->evidence->truth, state->hint, tid, event->time);
 
-	return one && is_pinned(one) && event->time > one->enter + slack &&
-			       event->time + slack < one->leave
-		       ? one
+	return activation && is_pinned(activation) && event->time > activation->enter + slack &&
+			       event->time + slack < activation->leave
+		       ? activation
 		       : NULL;
 }
 
@@ -54,9 +54,10 @@ static const struct jp_truth_activation *enclosing_activation(struct jp_view *vi
 static bool is_in_same_activation(const struct thread_run *sample, const struct thread_run *other,
 				  uint64_t slack)
 {
-	const struct jp_truth_activation *one = sample->activation;
+	const struct jp_truth_activation *activation = sample->activation;
 
-	return one && other->time > one->enter + slack && other->time + slack < one->leave;
+	return activation && other->time > activation->enter + slack &&
+	       other->time + slack < activation->leave;
 }
 
 static int report(struct jp_view *view, const char *cause, const struct thread_run *sample,

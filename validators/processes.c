@@ -245,18 +245,18 @@ static int judge_threads(struct processes *processes)
 
 	for (size_t i = 0; i < processes->nr_threads && !failed; i++) {
 		const struct thread *thread = &processes->threads[i];
-		const struct jp_control *why;
+		const struct jp_control *control;
 
 		threads += thread->samples > 0;
 		if (!thread->samples || thread->named)
 			continue;
-		why = jp_control_find_missing_thread(processes->evidence, thread->tid);
-		if (why && why == processes->view->added_back)
+		control = jp_control_find_missing_thread(processes->evidence, thread->tid);
+		if (control && control == processes->view->added_back)
 			continue;
 		nameless++;
 		failed = jp_findings_count_failure(
 			processes->findings, "threads.nameless",
-			why                                                   ? why->name
+			control                                               ? control->name
 			: is_unwatched(processes, thread->pid, thread->first) ? "not-watched"
 									      : "no-record",
 			"thread %u: %" PRIu64 " samples from %" PRIu64 " on, and no record of it",

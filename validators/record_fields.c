@@ -47,13 +47,13 @@ static const char *check_misc(const struct jp_event *event)
 static const char *check_map(const struct jp_event *event)
 {
 	/* MAP_LOCKED, MAP_HUGETLB; in old kernels MAP_DENYWRITE and MAP_EXECUTABLE */
-	const uint32_t kept = 0x2000 | 0x40000 | 0x800 | 0x1000,
+	const uint32_t allowed = 0x2000 | 0x40000 | 0x800 | 0x1000,
 		       types = JP_MAP_SHARED | JP_MAP_PRIVATE;
 	const uint32_t type = event->map.flags & types;
 
 	if (event->record_type != JP_PERF_RECORD_MMAP2 || event->kernel_map)
 		return NULL;
-	if (event->map.flags & ~(kept | types) || !type || type == types)
+	if (event->map.flags & ~(allowed | types) || !type || type == types)
 		return "other-flags";
 	return event->map.prot & ~(JP_PROT_READ | JP_PROT_WRITE | JP_PROT_EXEC) ? "other-protection"
 										: NULL;
@@ -62,16 +62,16 @@ static const char *check_map(const struct jp_event *event)
 /* Returns the cause if a record of perf_event_ksymbol() or perf_event_bpf_event() lacks a field. */
 static const char *check_content(const struct jp_event *event)
 {
-	static const unsigned char none[8];
+	static const unsigned char zeros[8];
 	const struct jp_perf_record *record = event->record;
 	const unsigned char *body = (const unsigned char *)(record + 1);
 	const size_t size = record->size - sizeof(*record);
 
 	switch (event->record_type) {
 	case JP_PERF_RECORD_KSYMBOL: /* u64 address, u32 length, u16 type, u16 flags, name */
-		return size < 17 || !memcmp(body, none, 8) || !body[16] ? "no-content" : NULL;
+		return size < 17 || !memcmp(body, zeros, 8) || !body[16] ? "no-content" : NULL;
 	case JP_PERF_RECORD_BPF_EVENT: /* u16 type, u16 flags, u32 id */
-		return size < 8 || !memcmp(body, none, 2) || !memcmp(body + 4, none, 4)
+		return size < 8 || !memcmp(body, zeros, 2) || !memcmp(body + 4, zeros, 4)
 			       ? "no-content"
 			       : NULL;
 	default:
@@ -82,13 +82,13 @@ static const char *check_content(const struct jp_event *event)
 /* perf_event_mmap_event() and perf_event_comm_event() pad the last word of a name with zeros. */
 static const char *check_name_padding(const struct jp_event *event)
 {
-	static const char none[WORD];
+	static const char zeros[WORD];
 	const char *name = event->type == JP_EVENT_MAP    ? event->map.name
 			   : event->type == JP_EVENT_COMM ? event->comm.name
 							  : NULL;
 	const size_t used = name ? strlen(name) + 1 : 0;
 
-	return name && memcmp(name + used, none, -used % WORD) != 0 ? "other-padding" : NULL;
+	return name && memcmp(name + used, zeros, -used % WORD) != 0 ? "other-padding" : NULL;
 }
 
 /* Returns the cause if bytes other than zero follow the name, before the fields that our attributes
@@ -125,15 +125,15 @@ static const char *check_kernel_map(const struct jp_event *event)
 		       : NULL;
 }
 
-const char *jp_record_check_fields(const struct jp_event *event, bool ours)
+const char *jp_record_check_fields(const struct jp_event *event, bool is_own)
 {
 	const char *cause = check_content(event);
 
-	if (!cause && ours && event->kernel_map)
+	if (!cause && is_own && event->kernel_map)
 		return check_kernel_map(event);
-	if (!cause && (event->id || ours))
+	if (!cause && (event->id || is_own))
 		cause = check_map(event);
-	return !cause && ours ? check_end(event) : cause;
+	return !cause && is_own ? check_end(event) : cause;
 }
 
 const char *jp_record_check_live_fields(const struct jp_event *event)

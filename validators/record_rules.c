@@ -138,14 +138,14 @@ static int check_place(struct record_rules *rules, const struct jp_event *event,
 static const char *check_dump(const struct record_rules *rules, const struct jp_event *event)
 {
 	const struct jp_perf_record *record = event->record;
-	const uint64_t asked = event->asked->stack, granted = event->sample.stack_asked;
+	const uint64_t requested = event->asked->stack, granted = event->sample.stack_asked;
 	const uint64_t copied = event->sample.stack_size;
 	uint64_t ip, sp;
 
 	if (!event->sample.stack || !jp_machine_user(rules->view->machine, event, &ip, &sp))
 		return NULL;
-	if (granted > asked || (granted < asked && (sp + granted) % JP_PAGE_SMALLEST != 0 &&
-				record->size + asked - granted <= RECORD_MOST))
+	if (granted > requested || (granted < requested && (sp + granted) % JP_PAGE_SMALLEST != 0 &&
+				    record->size + requested - granted <= RECORD_MOST))
 		return "dump-granted";
 	return copied && copied < granted &&
 			       -(sp + copied) % JP_PAGE_SMALLEST >
@@ -219,7 +219,7 @@ static int check_event(struct record_rules *rules, const struct jp_event *event,
 {
 	struct task_event {
 		uint64_t id, born;
-	} * one;
+	} * task_event;
 	const struct record_order *order = jp_map_find(&rules->threads, event->tid);
 	const bool breakpoint = is_breakpoint(rules, event);
 	uint64_t attr = event->attr, *number;
@@ -235,14 +235,14 @@ static int check_event(struct record_rules *rules, const struct jp_event *event,
 		if (attr > UINT16_MAX)
 			return 0;
 	}
-	one = jp_map_at(&rules->events,
-			(uint64_t)event->tid << 32 | attr << 16 | (event->cpu & UINT16_MAX),
-			sizeof(*one));
-	if (!one)
+	task_event = jp_map_at(&rules->events,
+			       (uint64_t)event->tid << 32 | attr << 16 | (event->cpu & UINT16_MAX),
+			       sizeof(*task_event));
+	if (!task_event)
 		return -ENOMEM;
-	if (one->id && one->id != event->id && one->born == order->born)
+	if (task_event->id && task_event->id != event->id && task_event->born == order->born)
 		*cause = "other-event";
-	*one = (struct task_event){event->id, order->born};
+	*task_event = (struct task_event){event->id, order->born};
 	return 0;
 }
 

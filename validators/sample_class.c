@@ -61,15 +61,15 @@ const char *jp_sample_stranger_cause(const struct jp_evidence *evidence, uint32_
 
 bool jp_sample_is_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_t time)
 {
-	const struct jp_truth_incarnation *all = evidence->truth->incarnations;
+	const struct jp_truth_incarnation *incarnations = evidence->truth->incarnations;
 	const uint64_t slack = evidence->info.slack;
 	size_t i;
 
-	jp_search(i, evidence->truth->nr_incarnations, all[i].pid < pid);
-	for (; i < evidence->truth->nr_incarnations && all[i].pid == pid; i++)
-		if (time == UINT64_MAX ||
-		    (all[i].before <= time + slack &&
-		     (all[i].until == UINT64_MAX || time <= all[i].until + slack)))
+	jp_search(i, evidence->truth->nr_incarnations, incarnations[i].pid < pid);
+	for (; i < evidence->truth->nr_incarnations && incarnations[i].pid == pid; i++)
+		if (time == UINT64_MAX || (incarnations[i].before <= time + slack &&
+					   (incarnations[i].until == UINT64_MAX ||
+					    time <= incarnations[i].until + slack)))
 			return true;
 	return false;
 }
@@ -160,16 +160,16 @@ static bool may_run_handler(const struct jp_evidence *evidence,
 				: runs_code(evidence, activation, wait->after, time));
 }
 
-static bool is_handler_waiting(const struct jp_sample_facts_of *of,
+static bool is_handler_waiting(const struct jp_sample_facts_of *source,
 			       const struct jp_truth_activation *activation, uint64_t from,
 			       uint64_t to)
 {
-	for (size_t i = 0; i < of->nr_waits; i++) {
-		const struct jp_event *act = of->waits[i];
+	for (size_t i = 0; i < source->nr_waits; i++) {
+		const struct jp_event *act = source->waits[i];
 
 		if (act->tid == activation->tid &&
 		    (((act->wait.handled ?: act->before) <= to && from <= act->after) ||
-		     may_run_handler(of->evidence, activation, act, from)))
+		     may_run_handler(source->evidence, activation, act, from)))
 			return true;
 	}
 	return false;
@@ -193,40 +193,42 @@ void jp_sample_count_witnessed(const struct jp_evidence *evidence, struct jp_sam
 
 	*counts = (struct jp_sample_native){0};
 	for (size_t i = 0; i < evidence->witnessed.count; i++) {
-		const struct jp_witness_sample *one = &evidence->witnessed.samples[i];
+		const struct jp_witness_sample *sample = &evidence->witnessed.samples[i];
 
-		activation =
-			jp_truth_activation_at(evidence->truth, activation, one->tid, one->time);
-		if (!activation || activation->leave < one->time ||
-		    !jp_clock_was_watched(evidence, one->pid, one->time, one->time))
+		activation = jp_truth_activation_at(evidence->truth, activation, sample->tid,
+						    sample->time);
+		if (!activation || activation->leave < sample->time ||
+		    !jp_clock_was_watched(evidence, sample->pid, sample->time, sample->time))
 			continue;
 		counts->within++;
-		if (one->user && jp_truth_code_at(evidence->truth, one->pid, one->ip, one->time))
+		if (sample->user &&
+		    jp_truth_code_at(evidence->truth, sample->pid, sample->ip, sample->time))
 			continue;
-		counts->native[!one->user]++;
-		counts->border[!one->user] += one->time <= activation->inside ||
-					      may_be_near_border(evidence, activation, one->time);
+		counts->native[!sample->user]++;
+		counts->border[!sample->user] +=
+			sample->time <= activation->inside ||
+			may_be_near_border(evidence, activation, sample->time);
 	}
 }
 
-int jp_sample_facts_begin(struct jp_sample_facts_of *of, const struct jp_evidence *evidence)
+int jp_sample_facts_begin(struct jp_sample_facts_of *source, const struct jp_evidence *evidence)
 {
 	const struct jp_truth *truth = evidence->truth;
 
-	*of = (struct jp_sample_facts_of){.evidence = evidence};
+	*source = (struct jp_sample_facts_of){.evidence = evidence};
 	for (size_t i = 0; i < truth->nr_acts; i++) {
 		if (truth->acts[i].type != JP_EVENT_WAIT)
 			continue;
-		if (jp_array_append(&of->waits, &of->nr_waits, &of->waits_capacity,
+		if (jp_array_append(&source->waits, &source->nr_waits, &source->waits_capacity,
 				    &truth->acts[i]))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-void jp_sample_facts_end(struct jp_sample_facts_of *of)
+void jp_sample_facts_end(struct jp_sample_facts_of *source)
 {
-	free(of->waits);
+	free(source->waits);
 }
 
 bool jp_sample_has_no_frame(const struct jp_evidence *evidence, const struct jp_event *event)
@@ -235,10 +237,11 @@ bool jp_sample_has_no_frame(const struct jp_evidence *evidence, const struct jp_
 	       jp_truth_is_inside(evidence->truth, event->tid, event->time, evidence->info.slack);
 }
 
-struct jp_sample_facts jp_sample_facts(struct jp_sample_facts_of *of, const struct jp_event *event,
-				       bool has_user, uint64_t ip, uint64_t sp)
+struct jp_sample_facts jp_sample_facts(struct jp_sample_facts_of *source,
+				       const struct jp_event *event, bool has_user, uint64_t ip,
+				       uint64_t sp)
 {
-	const struct jp_evidence *evidence = of->evidence;
+	const struct jp_evidence *evidence = source->evidence;
 	const struct jp_truth *truth = evidence->truth;
 	const uint64_t slack = evidence->info.slack, time = event->time;
 	const uint64_t from = time > slack ? time - slack : 0, to = time + slack;
@@ -252,7 +255,7 @@ struct jp_sample_facts jp_sample_facts(struct jp_sample_facts_of *of, const stru
 		.kernel = !event->sample.user,
 	};
 
-	activation = of->hint = jp_truth_activation_at(truth, of->hint, event->tid, to);
+	activation = source->hint = jp_truth_activation_at(truth, source->hint, event->tid, to);
 	if (!activation || activation->leave < from)
 		return facts;
 	facts.ended = activation->cpu == UINT64_MAX;
@@ -261,7 +264,7 @@ struct jp_sample_facts jp_sample_facts(struct jp_sample_facts_of *of, const stru
 	else if (activation->pid != event->pid)
 		facts.where = JP_IN_OTHERS;
 	else if (has_user && (is_handler(truth, activation, sp) ||
-			      is_handler_waiting(of, activation, from, to)))
+			      is_handler_waiting(source, activation, from, to)))
 		facts.where = JP_IN_HANDLER;
 	else if (has_user && may_be_near_border(evidence, activation, time))
 		facts.where = JP_IN_EDGE;

@@ -53,15 +53,16 @@ struct jp_sample_facts_of {
 	const struct jp_event **waits;          /* acts of the truth: waits in signal handlers */
 	size_t nr_waits, waits_capacity;
 };
-/* Fills @of. Returns 0 or -ENOMEM; call jp_sample_facts_end() in both cases. */
-int jp_sample_facts_begin(struct jp_sample_facts_of *of, const struct jp_evidence *evidence);
-void jp_sample_facts_end(struct jp_sample_facts_of *of);
+/* Fills @source. Returns 0 or -ENOMEM; call jp_sample_facts_end() in both cases. */
+int jp_sample_facts_begin(struct jp_sample_facts_of *source, const struct jp_evidence *evidence);
+void jp_sample_facts_end(struct jp_sample_facts_of *source);
 /* Returns whether @event is a sample of a profiler's stream without any frame, taken while its
  * thread ran a path. */
 bool jp_sample_has_no_frame(const struct jp_evidence *evidence, const struct jp_event *event);
 /* Returns the facts of @event. @ip, @sp: its user registers if @has_user; @sp 0: unknown. */
-struct jp_sample_facts jp_sample_facts(struct jp_sample_facts_of *of, const struct jp_event *event,
-				       bool has_user, uint64_t ip, uint64_t sp);
+struct jp_sample_facts jp_sample_facts(struct jp_sample_facts_of *source,
+				       const struct jp_event *event, bool has_user, uint64_t ip,
+				       uint64_t sp);
 /* Returns the cause for a thread of @pid that the truth does not have at that time: "unknown" if
  * the truth has the process, else "other-process". */
 const char *jp_sample_stranger_cause(const struct jp_evidence *evidence, uint32_t pid);

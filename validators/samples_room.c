@@ -42,13 +42,14 @@ static int end(struct jp_view *view, struct jp_error *err)
 {
 	const struct samples_room *room = view->state;
 	const double cpus = (double)view->evidence->watched.cpus;
-	double all;
+	double max_samples;
 
 	if (!room->period || !cpus)
 		return 0;
-	all = cpus * (ENDS + FASTER * (double)(room->last - room->first) / (double)room->period);
+	max_samples =
+		cpus * (ENDS + FASTER * (double)(room->last - room->first) / (double)room->period);
 	jp_findings_add_count(&view->findings, "samples.room",
-			      (uint64_t)fmax(all - (double)room->watched, 0));
+			      (uint64_t)fmax(max_samples - (double)room->watched, 0));
 	return 0;
 }
 

@@ -123,12 +123,12 @@ static const struct jp_mapping *find_place(const struct shown_comparison *compar
  * the sample. */
 static bool is_reused(const struct shown_comparison *comparison, const struct jp_mapping *mapping)
 {
-	const struct jp_incarnations *all = &comparison->state->incarnations;
+	const struct jp_incarnations *incarnations = &comparison->state->incarnations;
 	const struct jp_event *event = comparison->held->event;
 
-	for (size_t i = jp_incarnations_find_from(all, event->pid, mapping->start); i < all->count;
-	     i++) {
-		const struct jp_truth_code *code = all->incarnations[i].code;
+	for (size_t i = jp_incarnations_find_from(incarnations, event->pid, mapping->start);
+	     i < incarnations->count; i++) {
+		const struct jp_truth_code *code = incarnations->incarnations[i].code;
 
 		if (code->pid != event->pid || code->addr >= mapping->end)
 			break;
@@ -331,7 +331,7 @@ JP_ORDER(compare_sums, struct share_sums, jp_compare(a->tid, b->tid) ?: strcmp(a
 static ssize_t sum_shares(const struct jp_shown *shown, struct share_sums **sums)
 {
 	struct share_sums *all = calloc(shown->count + shown->nr_shares + 1, sizeof(*all));
-	size_t count = 0, kept = 0;
+	size_t count = 0, nr_kept = 0;
 
 	*sums = all;
 	if (!all)
@@ -345,14 +345,14 @@ static ssize_t sum_shares(const struct jp_shown *shown, struct share_sums **sums
 						   shown->shares[i].samples};
 	jp_sort(all, count, compare_sums);
 	for (size_t i = 0; i < count; i++) {
-		if (i && compare_sums(&all[kept - 1], &all[i]) == 0) {
-			all[kept - 1].samples += all[i].samples;
-			all[kept - 1].share += all[i].share;
+		if (i && compare_sums(&all[nr_kept - 1], &all[i]) == 0) {
+			all[nr_kept - 1].samples += all[i].samples;
+			all[nr_kept - 1].share += all[i].share;
 		} else {
-			all[kept++] = all[i];
+			all[nr_kept++] = all[i];
 		}
 	}
-	return (ssize_t)kept;
+	return (ssize_t)nr_kept;
 }
 
 /* Reports functions to which the reader's profile gives more or fewer samples than its samples do.

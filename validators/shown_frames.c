@@ -21,45 +21,46 @@ struct comparison {
 };
 
 /* Returns whether the shown frame number @i is the file's frame number @j. */
-static bool is_same(const struct comparison *all, uint32_t i, uint32_t j)
+static bool is_same(const struct comparison *comparison, uint32_t i, uint32_t j)
 {
 	const bool caller = j > 0;
 
-	if (i >= all->nr_shown || j >= all->nr_held)
+	if (i >= comparison->nr_shown || j >= comparison->nr_held)
 		return false;
 	/* A reader that shows only names still shows the number of frames. */
-	if (!all->shown[i].placed)
+	if (!comparison->shown[i].placed)
 		return true;
 	/* perf looks for a caller of a callchain at its address, for an unwound one before it. */
 	for (uint64_t before = 0; before <= caller; before++) {
-		const uint64_t addr = all->held[j] - before;
+		const uint64_t addr = comparison->held[j] - before;
 
-		if (jp_shown_frame_has_address(&all->shown[i], all->held[j], caller,
-					       jp_replay_find_as_perf(all->spaces, all->pid, addr)))
+		if (jp_shown_frame_has_address(
+			    &comparison->shown[i], comparison->held[j], caller,
+			    jp_replay_find_as_perf(comparison->spaces, comparison->pid, addr)))
 			return true;
 	}
 	return false;
 }
 
 /* Compares all frames. @ends: no further shown frame may follow those of the file. */
-static struct jp_shown_fault compare_frames(const struct comparison *all, bool ends)
+static struct jp_shown_fault compare_frames(const struct comparison *comparison, bool ends)
 {
-	struct jp_shown_fault fault = {.shown = all->nr_shown, .held = all->nr_held};
-	const uint32_t least = (uint32_t)jp_min(all->nr_shown, all->nr_held);
+	struct jp_shown_fault fault = {.shown = comparison->nr_shown, .held = comparison->nr_held};
+	const uint32_t min = (uint32_t)jp_min(comparison->nr_shown, comparison->nr_held);
 	uint32_t index = 0;
 
-	while (index < least && is_same(all, index, index))
+	while (index < min && is_same(comparison, index, index))
 		index++;
 	fault.at = index;
-	if (index == all->nr_held)
-		fault.cause = ends && all->nr_shown > index ? "extra-frame" : NULL;
-	else if (index == all->nr_shown)
+	if (index == comparison->nr_held)
+		fault.cause = ends && comparison->nr_shown > index ? "extra-frame" : NULL;
+	else if (index == comparison->nr_shown)
 		fault.cause = index ? "cut" : "no-frames";
-	else if (is_same(all, index, index + 1) && is_same(all, index + 1, index))
+	else if (is_same(comparison, index, index + 1) && is_same(comparison, index + 1, index))
 		fault.cause = "frame-order";
-	else if (is_same(all, index, index + 1))
+	else if (is_same(comparison, index, index + 1))
 		fault.cause = "missing-frame";
-	else if (is_same(all, index + 1, index))
+	else if (is_same(comparison, index + 1, index))
 		fault.cause = "extra-frame";
 	else
 		fault.cause = "other-frame";

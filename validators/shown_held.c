@@ -145,11 +145,12 @@ bool jp_holder_is_late(const struct jp_holder *holder, uint32_t tid)
 static uint32_t count_dumped_entries(const struct jp_truth_stack *truth,
 				     const struct jp_event *event, uint64_t sp)
 {
-	const bool whole = event->sample.stack_size < event->sample.stack_asked;
+	const bool is_complete = event->sample.stack_size < event->sample.stack_asked;
 	uint32_t count = truth->nr_seen ? 1 : 0;
 
 	while (count < truth->nr_seen &&
-	       (truth->at[count] ? truth->at[count] - sp + 16 <= event->sample.stack_size : whole))
+	       (truth->at[count] ? truth->at[count] - sp + 16 <= event->sample.stack_size
+				 : is_complete))
 		count++;
 	return count;
 }

@@ -24,12 +24,12 @@ static const struct jp_incarnation *find_function(const struct jp_naming *naming
 static const char *find_cause(const struct jp_naming *naming, const struct jp_truth_code *code,
 			      const char *name, uint64_t time)
 {
-	const struct jp_incarnations *all = naming->incarnations;
+	const struct jp_incarnations *incarnations = naming->incarnations;
 	const struct jp_truth_code *next = NULL;
 	bool known = false;
 
-	for (size_t i = 0; i < all->count; i++) {
-		const struct jp_truth_code *one = all->incarnations[i].code;
+	for (size_t i = 0; i < incarnations->count; i++) {
+		const struct jp_truth_code *one = incarnations->incarnations[i].code;
 
 		known |= strcmp(one->name, name) == 0;
 		if (!next && one->pid == code->pid && one->addr > code->addr &&
@@ -42,9 +42,9 @@ static const char *find_cause(const struct jp_naming *naming, const struct jp_tr
 }
 
 /* Returns whether both names are equal, or both are missing. */
-static bool is_same_name(const char *one, const char *other)
+static bool is_same_name(const char *a, const char *b)
 {
-	return one && other ? strcmp(one, other) == 0 : !one && !other;
+	return a && b ? strcmp(a, b) == 0 : !a && !b;
 }
 
 /* Returns whether perf's rules give the shown name to the return address, which follows @addr. Some

@@ -20,14 +20,14 @@ struct shown {
 	bool must_record; /* the capture is jitproof's own: each line must have a record */
 };
 
-/* Returns whether the mapping @one existed during the whole time of @snapshot (if @surely), or may
- * have existed at some time of it. */
-static bool existed_during(const struct shown *shown, const struct jp_executable *one,
+/* Returns whether the mapping @executable existed during the whole time of @snapshot (if @surely),
+ * or may have existed at some time of it. */
+static bool existed_during(const struct shown *shown, const struct jp_executable *executable,
 			   const struct jp_snapshot *snapshot, bool surely)
 {
 	const uint64_t slack = shown->view->evidence->info.slack;
-	const uint64_t opened = surely ? one->open_after : one->open_before;
-	const uint64_t closed = surely ? one->close_before : one->close_after;
+	const uint64_t opened = surely ? executable->open_after : executable->open_before;
+	const uint64_t closed = surely ? executable->close_before : executable->close_after;
 	const uint64_t from = surely ? snapshot->before : snapshot->after + slack;
 	const uint64_t to = surely ? snapshot->after + slack : snapshot->before;
 
@@ -35,23 +35,24 @@ static bool existed_during(const struct shown *shown, const struct jp_executable
 	       (closed == UINT64_MAX || to <= closed + (surely ? 0 : slack));
 }
 
-static bool is_same(const struct shown *shown, const struct jp_executable *one,
+static bool is_same(const struct shown *shown, const struct jp_executable *executable,
 		    const struct jp_procmap *line)
 {
-	const struct jp_procmap *own = shown->truth.memories[one->memory].line;
+	const struct jp_procmap *own = shown->truth.memories[executable->memory].line;
 
-	return line->prot == one->prot && (!own || own->shared == line->shared);
+	return line->prot == executable->prot && (!own || own->shared == line->shared);
 }
 
-/* Returns the end of the longest part at the start of @one that the lines of @snapshot show. */
+/* Returns the end of the longest part at the start of @executable that the lines of @snapshot show.
+ */
 static uint64_t find_shown_end(const struct shown *shown, const struct jp_snapshot *snapshot,
-			       const struct jp_executable *one)
+			       const struct jp_executable *executable)
 {
 	const struct jp_procmap *line;
-	uint64_t addr = one->start;
+	uint64_t addr = executable->start;
 
-	while (addr < one->end && (line = jp_snapshot_executable(snapshot, addr)) &&
-	       is_same(shown, one, line))
+	while (addr < executable->end && (line = jp_snapshot_executable(snapshot, addr)) &&
+	       is_same(shown, executable, line))
 		addr = line->end;
 	return addr;
 }
@@ -60,15 +61,16 @@ static uint64_t find_shown_end(const struct shown *shown, const struct jp_snapsh
 static uint64_t find_right_end(const struct shown *shown, const struct jp_snapshot *snapshot,
 			       const struct jp_procmap *line)
 {
-	const struct jp_executable *one;
+	const struct jp_executable *executable;
 	uint64_t reached = line->start;
 	size_t cursor = SIZE_MAX;
 
-	while ((one = jp_executables_next(&shown->truth, snapshot->pid, line->start, line->end,
-					  &cursor)))
-		if (one->start <= reached && one->end > reached && is_same(shown, one, line) &&
-		    existed_during(shown, one, snapshot, false))
-			reached = one->end;
+	while ((executable = jp_executables_next(&shown->truth, snapshot->pid, line->start,
+						 line->end, &cursor)))
+		if (executable->start <= reached && executable->end > reached &&
+		    is_same(shown, executable, line) &&
+		    existed_during(shown, executable, snapshot, false))
+			reached = executable->end;
 	return reached;
 }
 
@@ -129,22 +131,22 @@ static int report(struct shown *shown, const char *metric, const char *cause,
 
 static int judge_snapshot(struct shown *shown, const struct jp_snapshot *snapshot)
 {
-	const struct jp_executable *one;
+	const struct jp_executable *executable;
 	size_t cursor = SIZE_MAX;
 	int failed = 0;
 
-	while (!failed &&
-	       (one = jp_executables_next(&shown->truth, snapshot->pid, 0, UINT64_MAX, &cursor))) {
-		uint64_t reached = find_shown_end(shown, snapshot, one);
+	while (!failed && (executable = jp_executables_next(&shown->truth, snapshot->pid, 0,
+							    UINT64_MAX, &cursor))) {
+		uint64_t reached = find_shown_end(shown, snapshot, executable);
 
-		if (!existed_during(shown, one, snapshot, true))
+		if (!existed_during(shown, executable, snapshot, true))
 			continue;
 		shown->stretches++;
-		if (reached >= one->end)
+		if (reached >= executable->end)
 			continue;
 		shown->missing++;
-		failed = report(shown, "snapshots.missing", "not-shown", snapshot, one->start,
-				one->end, reached);
+		failed = report(shown, "snapshots.missing", "not-shown", snapshot,
+				executable->start, executable->end, reached);
 	}
 	for (size_t i = 0; !failed && i < snapshot->count; i++) {
 		const struct jp_procmap *line = &snapshot->maps[i];

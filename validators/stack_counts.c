@@ -267,7 +267,7 @@ static void add_processes(const struct jp_stack_counts *counts, const struct jp_
 	char name[48];
 
 	for (enum jp_method method = 0; method < JP_METHODS && count; method++) {
-		uint64_t judged = 0, whole = 0, least = UINT64_MAX;
+		uint64_t judged = 0, nr_whole = 0, min = UINT64_MAX;
 
 		if (!counts->methods[method].judged)
 			continue;
@@ -275,8 +275,8 @@ static void add_processes(const struct jp_stack_counts *counts, const struct jp_
 			const struct jp_process_count *process = &counts->processes[i];
 
 			judged += process->judged[method];
-			whole += process->whole[method];
-			least = jp_min(least, process->judged[method]);
+			nr_whole += process->whole[method];
+			min = jp_min(min, process->judged[method]);
 			if (process->judged[method] < LEAST_OF_PROCESS && !*findings->error)
 				snprintf(findings->error, sizeof(findings->error),
 					 "too little evidence: process %zu (pid %u) has %" PRIu64
@@ -291,9 +291,9 @@ static void add_processes(const struct jp_stack_counts *counts, const struct jp_
 						     process->judged[method]);
 		}
 		snprintf(name, sizeof(name), "gated.%s.whole", jp_method_name(method));
-		jp_findings_add_rate(findings, name, whole, judged);
+		jp_findings_add_rate(findings, name, nr_whole, judged);
 		snprintf(name, sizeof(name), "gated.least.%s", jp_method_name(method));
-		jp_findings_add_count(findings, name, least);
+		jp_findings_add_count(findings, name, min);
 	}
 }
 

@@ -5,12 +5,12 @@
 #include <stdio.h>
 
 struct jp_stack_fault jp_stack_fault_unmapped(const struct jp_evidence *evidence,
-					      const struct jp_spans *known,
+					      const struct jp_spans *spans,
 					      const struct jp_event *event, uint64_t ip)
 {
 	struct jp_stack_fault fault = {
 		.kind = JP_FAULT_UNMAPPED,
-		.unmapped = jp_unmapped(evidence, known, event->pid, ip, event->time),
+		.unmapped = jp_unmapped(evidence, spans, event->pid, ip, event->time),
 	};
 
 	fault.cause = fault.unmapped.cause;
@@ -52,7 +52,7 @@ static bool may_copy_stack(const struct jp_truth *truth,
 }
 
 struct jp_stack_fault
-jp_stack_fault_find_at_end(const struct jp_evidence *evidence, const struct jp_spans *known,
+jp_stack_fault_find_at_end(const struct jp_evidence *evidence, const struct jp_spans *spans,
 			   const struct jp_truth_stack *truth, struct jp_unwinder *unwinder,
 			   const struct jp_event *event, const struct jp_unwound *unwound)
 {
@@ -70,13 +70,13 @@ jp_stack_fault_find_at_end(const struct jp_evidence *evidence, const struct jp_s
 			cause = "copied";
 		return (struct jp_stack_fault){JP_FAULT_KERNEL, cause, {0}};
 	case JP_UNWIND_UNMAPPED:
-		return jp_stack_fault_unmapped(evidence, known, event, unwound->where);
+		return jp_stack_fault_unmapped(evidence, spans, event, unwound->where);
 	case JP_UNWIND_BAD_CFI:
 		/* The address is right, but no mapping record contains it. */
 		if (unwound->count < truth->nr_whole &&
 		    unwound->where != unwound->frames[unwound->count - 1] &&
 		    unwound->where == truth->whole[unwound->count])
-			return jp_stack_fault_unmapped(evidence, known, event, unwound->where - 1);
+			return jp_stack_fault_unmapped(evidence, spans, event, unwound->where - 1);
 		break;
 	case JP_UNWIND_DUMP_SHORT:
 		if (event->sample.stack_size)

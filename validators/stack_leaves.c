@@ -45,12 +45,13 @@ void jp_stack_leaves_add(struct jp_stack_leaves *leaves, struct jp_stack_leaf le
 		count_sample_once(&leaves->begins, verdict, predicted, weight);
 }
 
-static int judge_sample_once(const struct jp_stack_once *once, uint64_t of, enum jp_verdict now,
-			     const char *what, struct jp_stack_counts *counts, struct jp_view *view)
+static int judge_sample_once(const struct jp_stack_once *once, uint64_t total, enum jp_verdict now,
+			     const char *description, struct jp_stack_counts *counts,
+			     struct jp_view *view)
 {
-	const struct jp_metric share = jp_metric_rate("", once->all, of);
+	const struct jp_metric share = jp_metric_rate("", once->all, total);
 
-	if (!of || share.lo <= ONCE)
+	if (!total || share.lo <= ONCE)
 		return 0;
 	counts->methods[view->evidence->declared.method].predicted -= once->predicted;
 	for (enum jp_verdict was = JP_GAP; was <= JP_EXACT; was++) {
@@ -62,7 +63,8 @@ static int judge_sample_once(const struct jp_stack_once *once, uint64_t of, enum
 			return -ENOMEM;
 		if (exception && exception->count == weight)
 			snprintf(exception->first, sizeof(exception->first),
-				 "%" PRIu64 " of %" PRIu64 " samples %s", once->all, of, what);
+				 "%" PRIu64 " of %" PRIu64 " samples %s", once->all, total,
+				 description);
 	}
 	return 0;
 }

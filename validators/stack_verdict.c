@@ -9,24 +9,24 @@ static bool are_equal(const uint64_t *a, uint32_t nr_a, const uint64_t *b, uint3
 	return nr_a == nr_b && memcmp(a, b, nr_a * sizeof(*a)) == 0;
 }
 
-static bool is_subsequence(const uint64_t *part, uint32_t nr_part, const uint64_t *all,
+static bool is_subsequence(const uint64_t *part, uint32_t nr_part, const uint64_t *frames,
 			   uint32_t nr_all)
 {
 	uint32_t i = 0;
 
 	for (uint32_t j = 0; i < nr_part && j < nr_all; j++)
-		i += part[i] == all[j];
+		i += part[i] == frames[j];
 	return i == nr_part;
 }
 
-uint32_t jp_stack_count_same_frames(const uint64_t *seen, uint32_t nr_seen, const uint64_t *must,
-				    uint32_t nr_must)
+uint32_t jp_stack_count_same_frames(const uint64_t *recorded, uint32_t nr_seen,
+				    const uint64_t *must, uint32_t nr_must)
 {
-	uint32_t same = 0;
+	uint32_t nr_same = 0;
 
-	while (same < nr_seen && same < nr_must && seen[same] == must[same])
-		same++;
-	return same;
+	while (nr_same < nr_seen && nr_same < nr_must && recorded[nr_same] == must[nr_same])
+		nr_same++;
+	return nr_same;
 }
 
 bool jp_stack_is_predicted(const struct jp_truth_stack *truth, enum jp_method method,
@@ -47,22 +47,23 @@ bool jp_stack_is_predicted(const struct jp_truth_stack *truth, enum jp_method me
 	return truth->at[count] ? truth->at[count] - sp >= dumped : unwound->cut;
 }
 
-enum jp_verdict jp_stack_verdict(const uint64_t *seen, uint32_t nr_seen, const uint64_t *must,
-				 uint32_t nr_must, const uint64_t *whole, uint32_t nr_whole)
+enum jp_verdict jp_stack_verdict(const uint64_t *recorded, uint32_t nr_seen, const uint64_t *must,
+				 uint32_t nr_must, const uint64_t *complete, uint32_t nr_whole)
 {
-	if (are_equal(seen, nr_seen, whole, nr_whole))
+	if (are_equal(recorded, nr_seen, complete, nr_whole))
 		return JP_EXACT;
-	if (are_equal(seen, nr_seen, must, nr_must))
+	if (are_equal(recorded, nr_seen, must, nr_must))
 		return JP_GAP;
-	if (nr_seen && seen[0] != whole[0])
+	if (nr_seen && recorded[0] != complete[0])
 		return JP_WRONG;
-	if (!is_subsequence(seen, nr_seen, whole, nr_whole) &&
-	    !is_subsequence(seen, nr_seen, must, nr_must))
-		return is_subsequence(must, nr_must, seen, nr_seen) ? JP_EXTRA : JP_WRONG;
+	if (!is_subsequence(recorded, nr_seen, complete, nr_whole) &&
+	    !is_subsequence(recorded, nr_seen, must, nr_must))
+		return is_subsequence(must, nr_must, recorded, nr_seen) ? JP_EXTRA : JP_WRONG;
 	if (nr_seen <= 1)
 		return JP_SINGLE;
-	if (seen[nr_seen - 1] != whole[nr_whole - 1] && seen[nr_seen - 1] != must[nr_must - 1])
+	if (recorded[nr_seen - 1] != complete[nr_whole - 1] &&
+	    recorded[nr_seen - 1] != must[nr_must - 1])
 		return JP_SHORT;
 	/* In a stack that reaches the root, frames that the method need not show are allowed. */
-	return is_subsequence(must, nr_must, seen, nr_seen) ? JP_GAP : JP_HOLE;
+	return is_subsequence(must, nr_must, recorded, nr_seen) ? JP_GAP : JP_HOLE;
 }

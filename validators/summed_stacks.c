@@ -124,16 +124,16 @@ static enum jp_verdict compare_with_truth(struct summed *summed)
 	const struct jp_truth_stack *truth = &summed->truth;
 	uint32_t nr_whole = truth->nr_whole;
 	uint32_t nr_must = truth->faithful ? truth->nr_seen : truth->nr_whole;
-	const uint64_t *whole = encode_frames(summed, truth->whole, &nr_whole, summed->whole);
+	const uint64_t *complete = encode_frames(summed, truth->whole, &nr_whole, summed->whole);
 	const uint64_t *must = encode_frames(summed, truth->faithful ? truth->seen : truth->whole,
 					     &nr_must, summed->must);
 
 	note_similarity(summed, must, nr_must);
-	note_similarity(summed, whole, nr_whole);
+	note_similarity(summed, complete, nr_whole);
 	if (summed->by_name)
-		return jp_frame_verdict(summed->seen, summed->nr_seen, must, nr_must, whole,
+		return jp_frame_verdict(summed->seen, summed->nr_seen, must, nr_must, complete,
 					nr_whole);
-	return jp_stack_verdict(summed->seen, summed->nr_seen, must, nr_must, whole, nr_whole);
+	return jp_stack_verdict(summed->seen, summed->nr_seen, must, nr_must, complete, nr_whole);
 }
 
 /* Returns the best verdict of the observed stack against any activation of the process, or of the
@@ -226,13 +226,13 @@ static int report(struct summed *summed, const struct jp_event *event, const cha
 static int count_excess(struct summed *summed, const struct jp_event *event, uint64_t possible)
 {
 	const double ratio = summed->weights.ratio, due = ratio * (double)possible;
-	const double most =
+	const double max =
 		ratio > 0 ? due + jp_witness_compute_chance_bound(INFINITY, due, ratio) : INFINITY;
 	const uint64_t weight = event->observed->weight;
 
-	if ((double)weight <= most)
+	if ((double)weight <= max)
 		return 0;
-	summed->excess += weight - (uint64_t)most;
+	summed->excess += weight - (uint64_t)max;
 	return jp_findings_count_failure(&summed->view->findings, "samples", "too-many",
 					 "%" PRIu64 " samples of one stack of pid %u at %" PRIx64
 					 " %.100s: the witness expects %.0f of its activations",
@@ -384,11 +384,11 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
  * emitted function: as many as it lacks there, less those that it may lack altogether. */
 static uint64_t count_misnamed_samples(const struct summed *summed)
 {
-	const struct jp_summed_weight *all = &summed->weights.all;
-	const double lack = jp_summed_least(all, summed->weights.ratio) -
-			    (double)(all->inside + summed->unnamed + summed->stackless);
+	const struct jp_summed_weight *weight = &summed->weights.all;
+	const double lack = jp_summed_least(weight, summed->weights.ratio) -
+			    (double)(weight->inside + summed->unnamed + summed->stackless);
 
-	return (uint64_t)fmax(lack - jp_summed_missing(all, summed->weights.ratio), 0);
+	return (uint64_t)fmax(lack - jp_summed_missing(weight, summed->weights.ratio), 0);
 }
 
 /* Reports that no name is an emitted function's. */
@@ -426,7 +426,7 @@ static void add_functions(const struct summed *summed)
 
 /* Reports and returns @count if its share of @n exceeds @usual beyond chance, else returns 0. */
 static uint64_t report_unusual_count(struct summed *summed, uint64_t count, uint64_t n,
-				     double usual, const char *cause, const char *what)
+				     double usual, const char *cause, const char *metric)
 {
 	const struct jp_metric share = jp_metric_rate("", count, n);
 
@@ -435,7 +435,7 @@ static uint64_t report_unusual_count(struct summed *summed, uint64_t count, uint
 	jp_findings_count_failure(&summed->view->findings, "samples", cause,
 				  "%" PRIu64 " of %" PRIu64
 				  " samples %s; at most %.1f %% are usual",
-				  count, n, what, 100 * usual);
+				  count, n, metric, 100 * usual);
 	return count;
 }
 
@@ -445,17 +445,17 @@ static uint64_t judge_native_samples(struct summed *summed)
 {
 	const uint64_t native = summed->all - summed->unwatched - summed->weights.all.inside;
 	const double ratio = summed->weights.ratio;
-	const double all = ratio * (double)summed->view->evidence->witnessed.count;
-	const double most = all + jp_witness_compute_chance_bound(INFINITY, all, ratio);
+	const double expected = ratio * (double)summed->view->evidence->witnessed.count;
+	const double max = expected + jp_witness_compute_chance_bound(INFINITY, expected, ratio);
 
-	if (ratio <= 0 || (double)native <= most)
+	if (ratio <= 0 || (double)native <= max)
 		return 0;
 	jp_findings_count_failure(&summed->view->findings, "samples", "too-many",
 				  "%" PRIu64
 				  " samples without an emitted function; the witness expects "
 				  "%.0f of any code",
-				  native, all);
-	return native - (uint64_t)most;
+				  native, expected);
+	return native - (uint64_t)max;
 }
 
 /* Returns how many samples no thread can have produced. */
@@ -486,9 +486,9 @@ static uint64_t count_impossible_samples(struct summed *summed)
  * with the number that the witness expects there. */
 static int judge_stackless_samples(struct summed *summed)
 {
-	const struct jp_summed_weight *all = &summed->weights.all;
-	const double lack = jp_summed_least(all, summed->weights.ratio) -
-			    (double)(all->inside + all->unknown - summed->stackless);
+	const struct jp_summed_weight *weight = &summed->weights.all;
+	const double lack = jp_summed_least(weight, summed->weights.ratio) -
+			    (double)(weight->inside + weight->unknown - summed->stackless);
 	const uint64_t lost = lack > 0 ? jp_min((uint64_t)lack, summed->stackless) : 0;
 	struct jp_exception *exception;
 

@@ -102,20 +102,21 @@ static double find_longest_time_inside(const struct jp_summed_weight *weight)
  * moved. */
 static int judge_threads(struct jp_summed_weights *weights, struct jp_findings *findings)
 {
-	const struct jp_summed_weight *one, *worst = NULL;
+	const struct jp_summed_weight *weight, *worst = NULL;
 	double excess = 0, lack = 0;
 	uint64_t key, whose = 0;
 
-	for (size_t cursor = 0; (one = jp_map_next(&weights->threads, &cursor, &key));) {
-		const double more =
-			(double)one->inside - count_most_possible_samples(one, weights->ratio);
+	for (size_t cursor = 0; (weight = jp_map_next(&weights->threads, &cursor, &key));) {
+		const double excess_weight = (double)weight->inside -
+					     count_most_possible_samples(weight, weights->ratio);
 
-		excess += fmax(more, 0);
-		lack += fmax(jp_summed_least(one, weights->ratio) - find_longest_time_inside(one),
+		excess += fmax(excess_weight, 0);
+		lack += fmax(jp_summed_least(weight, weights->ratio) -
+				     find_longest_time_inside(weight),
 			     0);
-		if (more <= 0 || (worst && one->inside <= worst->inside))
+		if (excess_weight <= 0 || (worst && weight->inside <= worst->inside))
 			continue;
-		worst = one;
+		worst = weight;
 		whose = key;
 	}
 	weights->moved = (uint64_t)fmin(excess, lack);
@@ -130,18 +131,18 @@ static int judge_threads(struct jp_summed_weights *weights, struct jp_findings *
 
 int jp_summed_weights_judge(struct jp_summed_weights *weights, struct jp_findings *findings)
 {
-	const struct jp_summed_weight *all = &weights->all;
-	const bool few = find_longest_time_inside(all) < jp_summed_least(all, weights->ratio);
+	const struct jp_summed_weight *weight = &weights->all;
+	const bool few = find_longest_time_inside(weight) < jp_summed_least(weight, weights->ratio);
 	const double surplus =
-		(double)all->inside - count_most_possible_samples(all, weights->ratio);
-	const double seen =
-		fmin(fmax((double)all->inside, all->least), find_longest_time_inside(all));
-	const double due = fmin(fmax(seen, all->least), all->most);
+		(double)weight->inside - count_most_possible_samples(weight, weights->ratio);
+	const double nr_samples =
+		fmin(fmax((double)weight->inside, weight->least), find_longest_time_inside(weight));
+	const double due = fmin(fmax(nr_samples, weight->least), weight->most);
 	int failed = judge_threads(weights, findings);
-	const double lack =
-		(few ? all->least - find_longest_time_inside(all) : 0) + (double)weights->moved;
+	const double lack = (few ? weight->least - find_longest_time_inside(weight) : 0) +
+			    (double)weights->moved;
 
-	jp_findings_add_count(findings, "cpu.samples", (uint64_t)(seen + 0.5));
+	jp_findings_add_count(findings, "cpu.samples", (uint64_t)(nr_samples + 0.5));
 	jp_findings_add_count(findings, "cpu.expected", (uint64_t)(due + 0.5));
 	jp_findings_add_with_role(findings, &seen_samples,
 				  jp_metric_rate("witness.seen",
@@ -153,13 +154,13 @@ int jp_summed_weights_judge(struct jp_summed_weights *weights, struct jp_finding
 		return jp_findings_count_failure(
 			findings, "cpu.samples", "too-few",
 			"%.0f samples, by the witness there are %.1f at least",
-			find_longest_time_inside(all), all->least);
+			find_longest_time_inside(weight), weight->least);
 	weights->surplus = (uint64_t)fmax(surplus, 0);
 	if (surplus > 0)
 		return jp_findings_count_failure(findings, "cpu.samples", "too-many",
 						 "%" PRIu64
 						 " samples, by the witness there are %.1f at most",
-						 all->inside, all->most);
+						 weight->inside, weight->most);
 	return 0;
 }
 

@@ -341,33 +341,33 @@ static int end(struct jp_view *view, struct jp_error *err)
 			    (records->owed || are_events_enabled(state, task->before, task->after));
 		/* Our capture synthesizes a FORK for each thread that it finds and opens events
 		 * for. */
-		bool found = task->forked && records->sampled &&
-			     get_capture_info(state)->first_enabled &&
-			     strcmp(get_capture_info(state)->order, "enable-first") == 0 &&
-			     !jp_evidence_gated(view->evidence);
-		bool named = must_be_synthesized(state, task);
+		bool is_forked = task->forked && records->sampled &&
+				 get_capture_info(state)->first_enabled &&
+				 strcmp(get_capture_info(state)->order, "enable-first") == 0 &&
+				 !jp_evidence_gated(view->evidence);
+		bool needs_name = must_be_synthesized(state, task);
 		/* At an attach, perf synthesizes only names. */
-		bool synthesized = named && get_capture_info(state)->first_enabled;
+		bool synthesized = needs_name && get_capture_info(state)->first_enabled;
 		bool exit = task->exits && are_events_enabled(state, task->ending, task->ended);
 		/* Our capture synthesizes both records for each thread that it finds. */
 		bool both = state->attached && (records->synthesized || records->named) &&
 			    get_capture_info(state)->first_enabled;
 
 		synthesized |= both;
-		named |= both;
-		if (!(fork || found || named || exit) || !is_watched(state, task, 0))
+		needs_name |= both;
+		if (!(fork || is_forked || needs_name || exit) || !is_watched(state, task, 0))
 			continue;
-		forks += fork || found || synthesized;
+		forks += fork || is_forked || synthesized;
 		exits += exit;
-		names += named;
-		if (named && !records->named) {
+		names += needs_name;
+		if (needs_name && !records->named) {
 			no_names++;
 			failed = report_missing_record(state, "comm.missing", task, task->before,
 						       task->after);
 		}
 		if (!failed &&
 		    ((fork && !records->fork) || (synthesized && !records->synthesized) ||
-		     (found && !records->fork && !records->synthesized))) {
+		     (is_forked && !records->fork && !records->synthesized))) {
 			no_forks++;
 			failed = report_missing_record(state, "fork.missing", task, task->before,
 						       task->after);

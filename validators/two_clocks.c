@@ -25,11 +25,12 @@ bool jp_clock_was_watched(const struct jp_evidence *evidence, uint32_t pid, uint
 	return false;
 }
 
-static bool is_contiguous(const struct jp_witnessed *witnessed, const struct jp_witness_sample *one,
+static bool is_contiguous(const struct jp_witnessed *witnessed,
+			  const struct jp_witness_sample *sample,
 			  const struct jp_witness_sample *next)
 {
-	return one->tid == next->tid && one->pid == next->pid && one->cpu == next->cpu &&
-	       (double)(next->time - one->time) <= JP_WITNESS_GAP * (double)witnessed->period;
+	return sample->tid == next->tid && sample->pid == next->pid && sample->cpu == next->cpu &&
+	       (double)(next->time - sample->time) <= JP_WITNESS_GAP * (double)witnessed->period;
 }
 
 /* Returns for how many ns the kernel throttled the witness after its sample @i. Times shorter than
@@ -66,32 +67,34 @@ int jp_clock_threads(const struct jp_evidence *evidence, struct jp_map *threads)
 	const struct jp_truth_activation *activation = NULL;
 
 	for (size_t i = 0; i < witnessed->count; i++) {
-		const struct jp_witness_sample *one = &witnessed->samples[i];
+		const struct jp_witness_sample *sample = &witnessed->samples[i];
 		struct jp_clock_thread *thread =
-			jp_map_at(threads, jp_clock_key(one->pid, one->tid), sizeof(*thread));
+			jp_map_at(threads, jp_clock_key(sample->pid, sample->tid), sizeof(*thread));
 		/* Do not count the first sample after throttling: its time is left out. */
-		const bool counts = !i || one[-1].tid != one->tid ||
+		const bool counts = !i || sample[-1].tid != sample->tid ||
 				    !get_throttled_time_after(witnessed, i - 1);
-		const bool watched = jp_clock_was_watched(evidence, one->pid, one->time, one->time);
+		const bool watched =
+			jp_clock_was_watched(evidence, sample->pid, sample->time, sample->time);
 
 		if (!thread)
 			return -ENOMEM;
-		activation = jp_truth_activation_at(evidence->truth, activation, one->tid,
-						    one->time + slack);
+		activation = jp_truth_activation_at(evidence->truth, activation, sample->tid,
+						    sample->time + slack);
 		thread->samples += watched && counts;
-		thread->gaps += watched && (!i || !is_contiguous(witnessed, one - 1, one));
+		thread->gaps += watched && (!i || !is_contiguous(witnessed, sample - 1, sample));
 		thread->unseen +=
 			(double)get_throttled_time_after(witnessed, i) / (double)witnessed->period;
-		thread->near +=
-			watched && i && one[-1].tid == one->tid && one[-1].pid == one->pid &&
-			jp_clock_are_samples_near(one->time - one[-1].time, witnessed->period);
-		if (!counts || !activation || one->time > activation->leave + slack)
+		thread->near += watched && i && sample[-1].tid == sample->tid &&
+				sample[-1].pid == sample->pid &&
+				jp_clock_are_samples_near(sample->time - sample[-1].time,
+							  witnessed->period);
+		if (!counts || !activation || sample->time > activation->leave + slack)
 			continue;
 		thread->inside +=
-			timeless ? one->time >= asked.from && one->time <= asked.to : watched;
-		thread->user += watched && one->user && activation->cpu != UINT64_MAX &&
-				one->time >= activation->enter + slack &&
-				one->time + slack <= activation->leave;
+			timeless ? sample->time >= asked.from && sample->time <= asked.to : watched;
+		thread->user += watched && sample->user && activation->cpu != UINT64_MAX &&
+				sample->time >= activation->enter + slack &&
+				sample->time + slack <= activation->leave;
 	}
 	return 0;
 }

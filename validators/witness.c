@@ -334,18 +334,18 @@ static int tally_holes(struct witness *state)
 	for (size_t i = 0, count; i < state->witnessed->count; i += count) {
 		struct tally *tally = get_tally(state, samples[i].pid, samples[i].tid);
 		uint64_t missing;
-		size_t own;
+		size_t nr_own;
 
 		if (!tally)
 			return -ENOMEM;
 		count = count_witness_samples_in_hole(state, i);
-		own = count - count_exchanged(state, &samples[i], count);
-		missing = count_enclosed(state, own);
+		nr_own = count - count_exchanged(state, &samples[i], count);
+		missing = count_enclosed(state, nr_own);
 		if (missing && !tally->missing)
 			tally->hole = samples[i].time;
 		tally->missing += missing;
 		tally->row = jp_max(tally->row, missing);
-		tally->longest = jp_max(tally->longest, own);
+		tally->longest = jp_max(tally->longest, nr_own);
 	}
 	return 0;
 }
@@ -357,41 +357,42 @@ static int tally_capture(struct witness *state)
 	const struct jp_truth_activation *activation = NULL;
 
 	for (size_t i = 0; i < state->count; i++) {
-		const struct clock_sample *one = &state->samples[i];
-		const bool follows = i && one[-1].tid == one->tid && one[-1].pid == one->pid;
+		const struct clock_sample *sample = &state->samples[i];
+		const bool follows =
+			i && sample[-1].tid == sample->tid && sample[-1].pid == sample->pid;
 		struct tally *tally;
 
 		/* A capture of all CPUs also has samples of other processes. */
-		if (!jp_clock_was_watched(evidence, one->pid, one->time, one->time) ||
-		    jp_clock_throttled(evidence, one->tid, one->time) ||
-		    (!jp_map_find(&state->indices, jp_clock_key(one->pid, one->tid)) &&
-		     !jp_sample_is_watched(evidence, one->pid, UINT64_MAX)))
+		if (!jp_clock_was_watched(evidence, sample->pid, sample->time, sample->time) ||
+		    jp_clock_throttled(evidence, sample->tid, sample->time) ||
+		    (!jp_map_find(&state->indices, jp_clock_key(sample->pid, sample->tid)) &&
+		     !jp_sample_is_watched(evidence, sample->pid, UINT64_MAX)))
 			continue;
-		tally = get_tally(state, one->pid, one->tid);
+		tally = get_tally(state, sample->pid, sample->tid);
 		if (!tally)
 			return -ENOMEM;
 		tally->capture++;
-		tally->near += follows &&
-			       jp_clock_are_samples_near(one->time - one[-1].time, state->period);
-		activation = jp_truth_activation_at(evidence->truth, activation, one->tid,
-						    one->time + slack);
-		tally->inside += activation && one->time <= activation->leave + slack;
+		tally->near += follows && jp_clock_are_samples_near(sample->time - sample[-1].time,
+								    state->period);
+		activation = jp_truth_activation_at(evidence->truth, activation, sample->tid,
+						    sample->time + slack);
+		tally->inside += activation && sample->time <= activation->leave + slack;
 	}
 	return 0;
 }
 
-static void add_tally(struct tally *all, const struct tally *one)
+static void add_tally(struct tally *sum, const struct tally *added)
 {
-	jp_clock_add_counts(&all->witness, &one->witness);
-	all->capture += one->capture;
-	all->inside += one->inside;
-	all->near += one->near;
-	all->missing += one->missing;
-	all->row = jp_max(all->row, one->row);
-	all->longest = jp_max(all->longest, one->longest);
-	all->hole = all->hole ?: one->hole;
-	all->threads += one->threads;
-	all->begun += one->begun;
+	jp_clock_add_counts(&sum->witness, &added->witness);
+	sum->capture += added->capture;
+	sum->inside += added->inside;
+	sum->near += added->near;
+	sum->missing += added->missing;
+	sum->row = jp_max(sum->row, added->row);
+	sum->longest = jp_max(sum->longest, added->longest);
+	sum->hole = sum->hole ?: added->hole;
+	sum->threads += added->threads;
+	sum->begun += added->begun;
 }
 
 /* The samples of the capture, the numbers that the witness expects, and the tolerances. */
@@ -403,19 +404,19 @@ struct drift {
 static struct drift compute_drift(const struct witness *state, const struct tally *tally)
 {
 	const double gaps = (double)tally->witness.gaps;
-	const double all = state->ratio * (double)tally->witness.samples;
+	const double expected = state->ratio * (double)tally->witness.samples;
 	const double shifts = tally->threads < state->nr_tallies
 				      ? jp_witness_count_steps_of_exchanges(gaps, state->ratio)
 				      : gaps;
 	struct drift drift = {
 		.few = (double)tally->capture,
-		.least = all,
-		.few_room = jp_witness_compute_chance_bound(shifts, all, state->ratio),
+		.least = expected,
+		.few_room = jp_witness_compute_chance_bound(shifts, expected, state->ratio),
 		.many = (double)tally->capture,
-		.most = all,
+		.most = expected,
 		/* A timer that was late by many periods takes one sample. Such a sample of the
 		 * witness corresponds to only a part of a sample of the capture. */
-		.many_room = jp_witness_compute_chance_bound(shifts, all, state->ratio) +
+		.many_room = jp_witness_compute_chance_bound(shifts, expected, state->ratio) +
 			     fmax(1 - state->ratio, 0) * gaps,
 	};
 
@@ -525,10 +526,10 @@ static bool is_unwatched(const struct witness *state, const struct tally *tally)
 	       jp_evidence_is_process_older(state->view->evidence, tally->pid, UINT64_MAX);
 }
 
-/* Reports if @tally has too few samples, apart from @lost lost samples, or too many. @what,
+/* Reports if @tally has too few samples, apart from @lost lost samples, or too many. @label,
  * @number: name of the tally in the report. Returns 0 or -ENOMEM. */
 static int judge_tally(struct witness *state, const struct tally *tally, double lost,
-		       const char *what, uint32_t number)
+		       const char *label, uint32_t number)
 {
 	const struct drift drift = compute_drift(state, tally);
 	const bool few = count_lack_beyond_chance(state, tally) > lost;
@@ -555,7 +556,7 @@ static int judge_tally(struct witness *state, const struct tally *tally, double 
 		" between two of them, the first at %" PRIu64 "; %" PRIu64
 		" come less than half a period after the last, of the witness's "
 		"%" PRIu64,
-		what, number, few ? drift.few : drift.many, few ? drift.least : drift.most,
+		label, number, few ? drift.few : drift.many, few ? drift.least : drift.most,
 		tally->witness.gaps, few ? drift.few_room : drift.many_room, tally->missing,
 		tally->hole, tally->row, stretch.count, stretch.time, tally->near,
 		tally->witness.near);
@@ -581,8 +582,8 @@ static int judge_threads(struct witness *state)
 }
 
 /* If no thread has a fault, judges the sums over the threads of each process with several threads,
- * and the sum over all watched processes, which it stores in @all. */
-static int judge_sums(struct witness *state, struct tally *all)
+ * and the sum over all watched processes, which it stores in @tally. */
+static int judge_sums(struct witness *state, struct tally *tally)
 {
 	struct tally watched = {0};
 	int failed = 0;
@@ -595,7 +596,7 @@ static int judge_sums(struct witness *state, struct tally *all)
 			add_tally(&process, &state->tallies[next]);
 		if (!failed && process.threads > 1 && state->lack + state->surplus == 0)
 			failed = judge_tally(state, &process, state->lost, "process", process.pid);
-		add_tally(all, &process);
+		add_tally(tally, &process);
 		if (!is_unwatched(state, &process))
 			add_tally(&watched, &process);
 	}
@@ -605,12 +606,12 @@ static int judge_sums(struct witness *state, struct tally *all)
 			   (uint32_t)watched.threads);
 }
 
-static void add_metrics(struct witness *state, const struct tally *all)
+static void add_metrics(struct witness *state, const struct tally *tally)
 {
 	struct jp_findings *findings = &state->view->findings;
-	const uint64_t samples = state->observed ? all->inside : all->capture;
-	const double expected = state->ratio * (double)(state->observed ? all->witness.inside
-									: all->witness.samples);
+	const uint64_t samples = state->observed ? tally->inside : tally->capture;
+	const double expected = state->ratio * (double)(state->observed ? tally->witness.inside
+									: tally->witness.samples);
 	const uint64_t due = (uint64_t)(expected + 0.5);
 
 	jp_findings_add_count(findings, "cpu.samples", samples);
@@ -622,9 +623,9 @@ static void add_metrics(struct witness *state, const struct tally *all)
 	jp_findings_add_with_role(
 		findings, &surplus_samples,
 		jp_metric_count("witness.surplus", (uint64_t)ceil(state->surplus)));
-	jp_findings_add_rate(findings, "witness.missing", all->missing,
-			     all->missing + state->count);
-	jp_findings_add_rate(findings, "witness.near", all->near, state->count);
+	jp_findings_add_rate(findings, "witness.missing", tally->missing,
+			     tally->missing + state->count);
+	jp_findings_add_rate(findings, "witness.near", tally->near, state->count);
 	if (state->skipped)
 		jp_findings_add_rate(findings, "witness.skipped", state->skipped,
 				     state->taken + state->skipped);

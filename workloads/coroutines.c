@@ -103,12 +103,12 @@ static int make_coroutines(void)
 		ret = make_coroutine(i);
 	for (int i = 0; i < PATHS; i++) {
 		struct jp_path *path = &scene.mix.paths[i];
-		uint64_t more = path->steps[0].repeat / YIELDS + 1;
+		uint64_t factor = path->steps[0].repeat / YIELDS + 1;
 
 		/* A switch takes much longer than a call: make fewer calls with the same total
 		 * work. */
 		for (uint32_t d = 0; d < path->depth; d++)
-			path->steps[d].before *= more;
+			path->steps[d].before *= factor;
 		path->steps[0].repeat = YIELDS;
 		jp_path_make_call_out(path, switch_coroutine);
 	}

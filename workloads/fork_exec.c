@@ -71,16 +71,16 @@ static int map_guards(const struct jp_arena *arena)
 	return 0;
 }
 
-/* Replaces the file of the running program by @other. Not inlined, so that the benchmark's stack
+/* Replaces the file of the running program by @program. Not inlined, so that the benchmark's stack
  * dumps do not contain these buffers. */
-static int __attribute__((noinline)) replace_program(const char *other)
+static int __attribute__((noinline)) replace_program(const char *program)
 {
 	char self[PATH_MAX];
 	int ret = jp_image_program(self);
 
 	if (ret)
 		return ret;
-	return unlink(self) ? -errno : jp_folder_copy(other, self);
+	return unlink(self) ? -errno : jp_folder_copy(program, self);
 }
 
 /* Runs one benchmark, with some code made before its interval and some inside the interval. Runs
@@ -129,14 +129,14 @@ static const char *const protects[] = {"rwx", "flip", "views", NULL};
 
 static int run_task(unsigned task)
 {
-	char number[32], how[32], busy[32], tasks[32], protect[32], gate[PATH_MAX], *copy = NULL;
+	char number[32], method[32], busy[32], tasks[32], protect[32], gate[PATH_MAX], *copy = NULL;
 	char replace[PATH_MAX], path[PATH_MAX];
-	const char *argv[10] = {scene.name, number, how, busy, tasks, protect};
+	const char *argv[10] = {scene.name, number, method, busy, tasks, protect};
 	struct jp_child process;
 	int nr_args = 6, ret = 0;
 
 	snprintf(number, sizeof(number), "--task=%u", task);
-	snprintf(how, sizeof(how), "--how=%s", jp_birth_get_name(scene.how));
+	snprintf(method, sizeof(method), "--how=%s", jp_birth_get_name(scene.how));
 	snprintf(busy, sizeof(busy), "--busy=%u", scene.busy);
 	snprintf(tasks, sizeof(tasks), "--tasks=%u", scene.tasks);
 	snprintf(protect, sizeof(protect), "--protect=%s", protects[scene.protect]);

@@ -229,7 +229,7 @@ static const char *find_missing_feature(void)
 {
 	struct jp_fork fork = {.namespaces = CLONE_NEWNS};
 	struct jp_child process;
-	static char why[128];
+	static char reason[128];
 	int ret;
 
 	scene.fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
@@ -242,9 +242,9 @@ static const char *find_missing_feature(void)
 	scene.fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	if (!ret)
 		return NULL;
-	snprintf(why, sizeof(why), "/dev/fuse, or a FUSE mount in a mount namespace: %s",
+	snprintf(reason, sizeof(reason), "/dev/fuse, or a FUSE mount in a mount namespace: %s",
 		 strerror(ret));
-	return why;
+	return reason;
 }
 
 static int run_child(void)
@@ -266,27 +266,27 @@ static int run_child(void)
 	return ret;
 }
 
-static bool other;
+static bool by_other_user;
 
 static int run(int argc, char **argv)
 {
-	const char *why;
+	const char *reason;
 	int ret;
 
-	if (other)
+	if (by_other_user)
 		scene.user = OTHER_USER;
 	ret = prepare();
-	why = ret ? NULL : find_missing_feature();
-	if (!ret && !why)
+	reason = ret ? NULL : find_missing_feature();
+	if (!ret && !reason)
 		ret = run_child();
 	jp_folder_remove();
-	if (why)
-		return jp_handshake_skip(why);
+	if (reason)
+		return jp_handshake_skip(reason);
 	return jp_handshake_status(argv[0], ret);
 }
 
 static const struct jp_option options[] = {
-	{"--user", .set = &other, .words = (const char *const[]){"other", NULL},
+	{"--user", .set = &by_other_user, .words = (const char *const[]){"other", NULL},
 	 .help = "the mount belongs to another user, which excludes root"},
 	{0}};
 

@@ -138,13 +138,13 @@ static int run(int argc, char **argv)
 		return EXIT_FAILURE;
 	ret = jp_truth_set_outer_proc(proc);
 	if (!ret && (ret = try_namespaces())) {
-		char why[128];
+		char reason[128];
 
-		snprintf(why, sizeof(why),
+		snprintf(reason, sizeof(reason),
 			 "clone3 with CLONE_NEWPID and CLONE_NEWNS%s, or mount: %s",
 			 scene.user ? " and CLONE_NEWUSER" : "", strerror(ret));
 		jp_folder_remove();
-		return jp_handshake_skip(why);
+		return jp_handshake_skip(reason);
 	}
 	if (!ret)
 		ret = start_nested_process(&process);

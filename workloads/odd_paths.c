@@ -152,13 +152,13 @@ static bool need;
 
 static int run(int argc, char **argv)
 {
-	const bool any = memchr(scene.wanted, true, sizeof(scene.wanted));
+	const bool has_choice = memchr(scene.wanted, true, sizeof(scene.wanted));
 	const char *folder;
 	int ret = 0;
 
 	if ((need || scene.wanted[MEMFD]) && jp_image_check_open())
 		return jp_handshake_skip(JP_IMAGE_CLOSED);
-	for (unsigned i = 0; i < USUAL && !any; i++)
+	for (unsigned i = 0; i < USUAL && !has_choice; i++)
 		scene.wanted[i] = true;
 	folder = jp_folder();
 	if (!folder)

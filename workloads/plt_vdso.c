@@ -51,21 +51,21 @@ static int find_clock(struct jp_function *function)
 	void *vdso = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
 	struct jp_emitted emitted;
 	const ElfW(Sym) *symbol = NULL;
-	void *found = vdso ? dlsym(vdso, "__vdso_clock_gettime") : NULL;
+	void *clock_function = vdso ? dlsym(vdso, "__vdso_clock_gettime") : NULL;
 	int ret;
 
 #ifdef __GLIBC__ /* musl finds no function of the vDSO */
 	Dl_info info;
 
-	if (found && !dladdr1(found, &info, (void **)&symbol, RTLD_DL_SYMENT))
+	if (clock_function && !dladdr1(clock_function, &info, (void **)&symbol, RTLD_DL_SYMENT))
 		symbol = NULL;
 #endif
 	if (!symbol)
 		return -ENOTSUP;
-	memcpy(&own_clock, &found, sizeof(found));
+	memcpy(&own_clock, &clock_function, sizeof(clock_function));
 	*function = (struct jp_function){.shape = JP_SHAPE_LEAF,
 					 .cfi_status = JP_CFI_RIGHT,
-					 .code = (uintptr_t)found,
+					 .code = (uintptr_t)clock_function,
 					 .size = symbol->st_size};
 	ret = jp_measure_function(function->code, function->size, call_clock, &emitted);
 	if (ret)

@@ -109,7 +109,7 @@ static int prepare(void)
 }
 
 static const char *const whats[] = {"library", "program", NULL};
-static unsigned what;
+static unsigned replaced_kind;
 static bool need;
 
 static int run(int argc, char **argv)
@@ -118,7 +118,7 @@ static int run(int argc, char **argv)
 
 	if (need && jp_image_check_open())
 		return jp_handshake_skip(JP_IMAGE_CLOSED);
-	scene.programs = what != 0;
+	scene.programs = replaced_kind != 0;
 	if (!jp_object_copies())
 		return jp_handshake_skip(JP_OBJECT_ONCE);
 	ret = prepare() ?: jp_handshake_rounds(replace_target, NULL);
@@ -127,7 +127,7 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{"--what", .number = &what, .words = whats, .help = "what to replace (library)"},
+	{"--what", .number = &replaced_kind, .words = whats, .help = "what to replace (library)"},
 	{"--need", .set = &need, .words = (const char *const[]){"map_files", NULL},
 	 .help = "skip where a deleted file cannot be opened"},
 	{0}};

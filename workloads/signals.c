@@ -70,10 +70,10 @@ static int set_signal_stack(void)
 	const size_t page = sysconf(_SC_PAGESIZE);
 	char *stack = mmap(NULL, STACK + page, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	stack_t own = {.ss_sp = stack, .ss_size = STACK};
+	stack_t signal_stack = {.ss_sp = stack, .ss_size = STACK};
 
 	if (stack == MAP_FAILED || mprotect(stack + STACK, page, PROT_NONE) ||
-	    sigaltstack(&own, NULL))
+	    sigaltstack(&signal_stack, NULL))
 		return -errno;
 	return 0;
 }

@@ -35,7 +35,7 @@ static int copy_program(char path[PATH_MAX])
 	return ret;
 }
 
-static bool pie, gone;
+static bool pie, is_removed;
 
 static int run(int argc, char **argv)
 {
@@ -52,12 +52,12 @@ static int run(int argc, char **argv)
 			"a static C library)");
 	if (ret)
 		fprintf(stderr, "jitproof workload: %s\n", err.text);
-	if (!ret && gone)
+	if (!ret && is_removed)
 		ret = copy_program(path);
 	if (!ret)
 		ret = jp_process_exec(&process, JP_BIRTH_FORK_EXEC, path, of_child)
 			      ?: jp_process_wait_ready(&process);
-	if (!ret && gone && unlink(path))
+	if (!ret && is_removed && unlink(path))
 		ret = -errno;
 	if (!ret)
 		jp_handshake(NULL, NULL);
@@ -68,7 +68,7 @@ static int run(int argc, char **argv)
 
 static const struct jp_option options[] = {
 	{"--pie", .set = &pie, .help = "linked for any address, not for a fixed one"},
-	{"--gone", .set = &gone, .help = "the file is deleted while it runs"},
+	{"--gone", .set = &is_removed, .help = "the file is deleted while it runs"},
 	{0}};
 
 static const struct jp_workload static_binary = {

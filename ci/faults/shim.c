@@ -106,32 +106,32 @@ void *realloc(void *old, size_t size)
 	return must_fail("alloc", ENOMEM) ? NULL : __libc_realloc(old, size);
 }
 
-static int open_as(int dir, const char *path, int flags, va_list more)
+static int open_as(int dir, const char *path, int flags, va_list ap)
 {
-	int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, int) : 0;
+	int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(ap, int) : 0;
 
 	return must_fail("open", EMFILE) ? -1 : (int)syscall(SYS_openat, dir, path, flags, mode);
 }
 
 int open(const char *path, int flags, ...)
 {
-	va_list more;
+	va_list ap;
 	int fd;
 
-	va_start(more, flags);
-	fd = open_as(AT_FDCWD, path, flags, more);
-	va_end(more);
+	va_start(ap, flags);
+	fd = open_as(AT_FDCWD, path, flags, ap);
+	va_end(ap);
 	return fd;
 }
 
 int openat(int dir, const char *path, int flags, ...)
 {
-	va_list more;
+	va_list ap;
 	int fd;
 
-	va_start(more, flags);
-	fd = open_as(dir, path, flags, more);
-	va_end(more);
+	va_start(ap, flags);
+	fd = open_as(dir, path, flags, ap);
+	va_end(ap);
 	return fd;
 }
 
@@ -179,12 +179,12 @@ long syscall(long number, ...)
 {
 	static long (*real)(long number, ...);
 	long args[6];
-	va_list more;
+	va_list ap;
 
-	va_start(more, number);
+	va_start(ap, number);
 	for (int i = 0; i < 6; i++)
-		args[i] = va_arg(more, long);
-	va_end(more);
+		args[i] = va_arg(ap, long);
+	va_end(ap);
 	if (!real)
 		real = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
 	if (number == SYS_perf_event_open && must_fail("perf_event_open", EMFILE))

@@ -10,22 +10,22 @@ enum { FIRST_BYTES = 64 };
 
 bool jp_array_grow(void *array, size_t *capacity, size_t needed, size_t size)
 {
-	size_t more = *capacity ?: size < FIRST_BYTES ? FIRST_BYTES / size : 1, bytes;
+	size_t new_capacity = *capacity ?: size < FIRST_BYTES ? FIRST_BYTES / size : 1, bytes;
 	void *items;
 
 	if (needed <= *capacity)
 		return true;
-	while (more < needed)
-		if (__builtin_mul_overflow(more, 2, &more))
+	while (new_capacity < needed)
+		if (__builtin_mul_overflow(new_capacity, 2, &new_capacity))
 			return false;
-	if (__builtin_mul_overflow(more, size, &bytes) || bytes > PTRDIFF_MAX)
+	if (__builtin_mul_overflow(new_capacity, size, &bytes) || bytes > PTRDIFF_MAX)
 		return false;
 	memcpy(&items, array, sizeof(items)); /* a pointer of any type */
 	items = realloc(items, bytes);
 	if (!items)
 		return false;
 	memcpy(array, &items, sizeof(items));
-	*capacity = more;
+	*capacity = new_capacity;
 	return true;
 }
 

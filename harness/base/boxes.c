@@ -45,12 +45,12 @@ static uint64_t get_key(const struct jp_boxes_node *node, enum axis axis)
 	return axis == OWNER ? node->owner : axis == PLACE ? node->box.start : node->box.from;
 }
 
-static void swap(struct jp_boxes_node *one, struct jp_boxes_node *other)
+static void swap(struct jp_boxes_node *a, struct jp_boxes_node *b)
 {
-	const struct jp_boxes_node saved = *one;
+	const struct jp_boxes_node saved = *a;
 
-	*one = *other;
-	*other = saved;
+	*a = *b;
+	*b = saved;
 }
 
 /* Quickselect: reorders @nodes so that index @nth has the node that sorting by @axis would put
@@ -67,11 +67,11 @@ static void select_nth(struct jp_boxes_node *nodes, size_t count, size_t nth, en
 		seed = seed * UINT64_C(6364136223846793005) + 1;
 		pivot = get_key(&nodes[low + (seed >> 32) % (high - low)], axis);
 		while (i < below) {
-			const uint64_t one = get_key(&nodes[i], axis);
+			const uint64_t value = get_key(&nodes[i], axis);
 
-			if (one > pivot)
+			if (value > pivot)
 				swap(&nodes[above++], &nodes[i++]);
-			else if (one < pivot)
+			else if (value < pivot)
 				swap(&nodes[i], &nodes[--below]);
 			else
 				i++;
@@ -157,10 +157,9 @@ void jp_boxes_free(struct jp_boxes *boxes)
 	*boxes = (struct jp_boxes){0};
 }
 
-static bool do_boxes_overlap(const struct jp_box *one, const struct jp_box *other)
+static bool do_boxes_overlap(const struct jp_box *a, const struct jp_box *b)
 {
-	return one->start < other->end && other->start < one->end && one->from <= other->until &&
-	       other->from <= one->until;
+	return a->start < b->end && b->start < a->end && a->from <= b->until && b->from <= a->until;
 }
 
 bool jp_boxes_find_next(const struct jp_boxes *boxes, uint32_t owner, const struct jp_box *box,

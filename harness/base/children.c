@@ -25,7 +25,7 @@ static bool kill_all(void)
 {
 	jp_cleanup_closedir DIR *proc = jp_is_proc_of_other_namespace() ? NULL : opendir("/proc");
 	struct dirent *entry;
-	bool any = false;
+	bool has_children = false;
 
 	while (proc && (entry = readdir(proc))) {
 		struct jp_proc_stat stat;
@@ -36,9 +36,9 @@ static bool kill_all(void)
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 		if (jp_proc_stat_read(path, &stat) && stat.parent == getpid())
-			any |= !kill((pid_t)pid, SIGKILL);
+			has_children |= !kill((pid_t)pid, SIGKILL);
 	}
-	return any;
+	return has_children;
 }
 
 void jp_children_kill_all(void)

@@ -36,8 +36,8 @@ uint64_t jp_clock_now(void)
 
 int jp_clock_ms_until(uint64_t deadline)
 {
-	uint64_t now = jp_clock_now(), left = now < deadline ? deadline - now : 0;
-	uint64_t ms = left / JP_NS_PER_MS + (left % JP_NS_PER_MS != 0);
+	uint64_t now = jp_clock_now(), remaining = now < deadline ? deadline - now : 0;
+	uint64_t ms = remaining / JP_NS_PER_MS + (remaining % JP_NS_PER_MS != 0);
 
 	return ms < HOUR_MS ? (int)ms : HOUR_MS;
 }
@@ -53,8 +53,7 @@ struct timespec jp_clock_timespec(uint64_t ns)
 				 .tv_nsec = (long)(ns % JP_NS_PER_S)};
 }
 
-bool jp_clock_is_earlier(const struct timespec *one, const struct timespec *other)
+bool jp_clock_is_earlier(const struct timespec *a, const struct timespec *b)
 {
-	return one->tv_sec < other->tv_sec ||
-	       (one->tv_sec == other->tv_sec && one->tv_nsec < other->tv_nsec);
+	return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
 }

@@ -24,4 +24,4 @@ int jp_clock_ms_until(uint64_t deadline);
 /* Returns a struct timeval, such as a time of getrusage(), in ns. */
 uint64_t jp_clock_from_timeval(struct timeval time);
 struct timespec jp_clock_timespec(uint64_t ns);
-bool jp_clock_is_earlier(const struct timespec *one, const struct timespec *other);
+bool jp_clock_is_earlier(const struct timespec *a, const struct timespec *b);

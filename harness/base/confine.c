@@ -32,13 +32,13 @@ static int64_t find_owner(const struct jp_delegate *delegate)
 	return st.st_uid;
 }
 
-static void enter_child(const struct jp_delegate *delegate, int channel, int other, pid_t parent)
+static void enter_child(const struct jp_delegate *delegate, int channel, int server, pid_t parent)
 {
 	struct jp_error err;
 
 	jp_interrupt_restore_defaults();
 	jp_delegate_begin(channel);
-	if (jp_rights_drop(find_owner(delegate), channel, other, &err))
+	if (jp_rights_drop(find_owner(delegate), channel, server, &err))
 		fprintf(stderr, "jitproof: %s\n", err.text);
 	/* Set this after the change of privileges, which would clear it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -77,7 +77,7 @@ static void drop_outputs(struct jp_delegate *delegate)
 int jp_confine_enter(const struct jp_confine *confine, int *status, struct jp_error *err)
 {
 	struct jp_delegate delegate;
-	const pid_t own = getpid();
+	const pid_t own_pid = getpid();
 	int ends[2], ret = jp_delegate_open(&delegate, &confine->readable, err);
 	pid_t pid;
 
@@ -94,7 +94,7 @@ int jp_confine_enter(const struct jp_confine *confine, int *status, struct jp_er
 	pid = fork();
 	if (!pid) {
 		close(ends[0]);
-		enter_child(&delegate, ends[1], confine->channel, own);
+		enter_child(&delegate, ends[1], confine->channel, own_pid);
 		jp_delegate_close(&delegate);
 		return 0;
 	}

@@ -37,6 +37,6 @@ struct jp_delegate_answer {
 bool jp_is_confined(void);
 /* Marks this process as confined; @channel leads to the waiting process. */
 void jp_delegate_begin(int channel);
-/* Requests @what with @path. Returns a descriptor (0 if the request yields none), or -errno and a
+/* Requests @kind with @path. Returns a descriptor (0 if the request yields none), or -errno and a
  * message; -ENOTSUP if this process is not confined. */
-int jp_delegate_ask(enum jp_delegated what, const char *path, struct jp_error *err);
+int jp_delegate_ask(enum jp_delegated kind, const char *path, struct jp_error *err);

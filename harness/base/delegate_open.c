@@ -184,17 +184,18 @@ static bool is_input_owned_by_root(const struct jp_delegate *delegate)
 
 int jp_delegate_root(const struct jp_delegate *delegate, const char *pid, struct jp_error *err)
 {
-	char path[64], own[64], other[64];
+	char path[64], own_mounts[64], its_mounts[64];
 	ssize_t size, length;
 	uint64_t number;
 	int fd = -1;
 
 	if (is_input_owned_by_root(delegate) && jp_number(pid, 1, INT32_MAX, &number)) {
 		snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)number);
-		size = readlink("/proc/self/ns/mnt", own, sizeof(own));
-		length = readlink(path, other, sizeof(other));
+		size = readlink("/proc/self/ns/mnt", own_mounts, sizeof(own_mounts));
+		length = readlink(path, its_mounts, sizeof(its_mounts));
 		snprintf(path, sizeof(path), "/proc/%d/root", (int)number);
-		if (size > 0 && length > 0 && (size != length || memcmp(own, other, (size_t)size)))
+		if (size > 0 && length > 0 &&
+		    (size != length || memcmp(own_mounts, its_mounts, (size_t)size)))
 			fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	}
 	return fd < 0 ? jp_fail(err, ENOENT, "process %s: is not in another mount namespace", pid)

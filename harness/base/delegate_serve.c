@@ -12,10 +12,10 @@
 #include "harness/base/new_file.h"
 #include "harness/base/output_folder.h"
 
-static int handle_request(const struct jp_delegate *delegate, enum jp_delegated what,
+static int handle_request(const struct jp_delegate *delegate, enum jp_delegated kind,
 			  const char *path, struct jp_error *err)
 {
-	switch (what) {
+	switch (kind) {
 	case JP_DELEGATED_INPUT:
 		return jp_delegate_input(delegate, path, err);
 	case JP_DELEGATED_FILE:

@@ -9,11 +9,11 @@
 #include "harness/base/printable.h"
 #include "harness/base/shortage.h"
 
-static void append_text(struct jp_error *err, const char *more)
+static void append_text(struct jp_error *err, const char *text)
 {
 	const size_t length = strlen(err->text);
 
-	snprintf(err->text + length, sizeof(err->text) - length, "%s", more);
+	snprintf(err->text + length, sizeof(err->text) - length, "%s", text);
 }
 
 int jp_fail(struct jp_error *err, int code, const char *fmt, ...)

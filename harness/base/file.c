@@ -30,9 +30,9 @@ static ssize_t read_uninterrupted(int fd, void *to, size_t size)
 	return got;
 }
 
-static char *fail_reading(struct jp_error *err, int code, const char *name, const char *what)
+static char *fail_reading(struct jp_error *err, int code, const char *name, const char *problem)
 {
-	jp_fail(err, code, "%s: %s", name, what);
+	jp_fail(err, code, "%s: %s", name, problem);
 	errno = code;
 	return NULL;
 }
@@ -154,8 +154,9 @@ long jp_file_number(const char *path, long otherwise)
 int jp_file_read_at(int fd, const char *name, void *to, size_t size, uint64_t offset,
 		    struct jp_error *err)
 {
-	for (size_t done = 0; done < size;) {
-		ssize_t got = pread(fd, (char *)to + done, size - done, (off_t)(offset + done));
+	for (size_t nr_read = 0; nr_read < size;) {
+		ssize_t got =
+			pread(fd, (char *)to + nr_read, size - nr_read, (off_t)(offset + nr_read));
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -163,27 +164,27 @@ int jp_file_read_at(int fd, const char *name, void *to, size_t size, uint64_t of
 			jp_shortage_note(errno);
 		if (got < 0)
 			return jp_fail(err, errno, "%s: offset %" PRIu64 ": %s", name,
-				       offset + done, strerror(errno));
+				       offset + nr_read, strerror(errno));
 		if (!got)
 			return jp_fail(err, ENODATA,
 				       "%s: offset %" PRIu64
 				       ": the file ends here, expected %zu bytes more",
-				       name, offset + done, size - done);
-		done += (size_t)got;
+				       name, offset + nr_read, size - nr_read);
+		nr_read += (size_t)got;
 	}
 	return 0;
 }
 
 int jp_file_write(int fd, const void *bytes, size_t size)
 {
-	for (size_t done = 0; done < size;) {
-		ssize_t put = write(fd, (const char *)bytes + done, size - done);
+	for (size_t written = 0; written < size;) {
+		ssize_t put = write(fd, (const char *)bytes + written, size - written);
 
 		if (put < 0 && errno == EINTR)
 			continue;
 		if (put <= 0)
 			return put ? -errno : -EIO;
-		done += (size_t)put;
+		written += (size_t)put;
 	}
 	return 0;
 }
@@ -193,14 +194,14 @@ int jp_file_copy(int from, int to, uint64_t size)
 	char block[BLOCK];
 	int ret = 0;
 
-	for (uint64_t left = size; left && !ret;) {
-		ssize_t got = read_uninterrupted(from, block,
-						 left < sizeof(block) ? left : sizeof(block));
+	for (uint64_t remaining = size; remaining && !ret;) {
+		ssize_t got = read_uninterrupted(
+			from, block, remaining < sizeof(block) ? remaining : sizeof(block));
 
 		if (got <= 0)
 			return got ? -errno : size == UINT64_MAX ? 0 : -ENODATA;
 		ret = jp_file_write(to, block, (size_t)got);
-		left -= (uint64_t)got;
+		remaining -= (uint64_t)got;
 	}
 	return ret;
 }

@@ -9,12 +9,13 @@
 
 bool jp_is_proc_of_other_namespace(void)
 {
-	char shown[16] = "", own[16];
+	char shown_pid[16] = "", own_pid[16];
 	struct statfs system;
 
 	if (statfs("/proc", &system) || system.f_type != PROC_SUPER_MAGIC)
 		return false;
-	snprintf(own, sizeof(own), "%d", getpid());
+	snprintf(own_pid, sizeof(own_pid), "%d", getpid());
 	/* If /proc does not show this process, the link cannot be read. */
-	return readlink("/proc/self", shown, sizeof(shown) - 1) < 0 || strcmp(shown, own) != 0;
+	return readlink("/proc/self", shown_pid, sizeof(shown_pid) - 1) < 0 ||
+	       strcmp(shown_pid, own_pid) != 0;
 }

@@ -51,7 +51,7 @@ const char *jp_globs_hint(const char *word, const struct jp_arguments *names, ch
 }
 
 int jp_globs_read(struct jp_arguments *globs, const struct jp_operands *words,
-		  const struct jp_arguments *names, const char *what, struct jp_error *err)
+		  const struct jp_arguments *names, const char *kind, struct jp_error *err)
 {
 	char hint[120];
 
@@ -65,7 +65,7 @@ int jp_globs_read(struct jp_arguments *globs, const struct jp_operands *words,
 		if (globs->failed)
 			return jp_fail(err, ENOMEM, "out of memory");
 		if (!is_matched(globs->list[i], names))
-			return jp_fail(err, ENOENT, "no %s matches '%s'%s", what, word,
+			return jp_fail(err, ENOENT, "no %s matches '%s'%s", kind, word,
 				       jp_globs_hint(word, names, hint, sizeof(hint)));
 	}
 	return 0;

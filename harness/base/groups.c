@@ -29,12 +29,12 @@ void jp_groups_free(struct jp_groups *groups)
 
 bool jp_groups_next(const struct jp_groups *groups, uint32_t number, size_t *index)
 {
-	const uint64_t least = (uint64_t)number << 32 | *index;
+	const uint64_t min = (uint64_t)number << 32 | *index;
 	size_t i;
 
 	if (*index > UINT32_MAX)
 		return false;
-	jp_search(i, groups->count, groups->pairs[i] < least);
+	jp_search(i, groups->count, groups->pairs[i] < min);
 	if (i == groups->count || groups->pairs[i] >> 32 != number)
 		return false;
 	*index = (uint32_t)groups->pairs[i];

@@ -7,7 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t came;
+static volatile sig_atomic_t received;
 static int deferred; /* the signal that jp_interrupt_defer() took; 0: none */
 static int wake = -1;
 
@@ -15,7 +15,7 @@ static void handle_signal(int number)
 {
 	int saved = errno;
 
-	came = number;
+	received = number;
 	/* A write error means that the eventfd's counter is full, so @wake is readable too. */
 	eventfd_write(wake, 1);
 	errno = saved;
@@ -50,10 +50,10 @@ int jp_interrupt_watch_in_child(void)
 
 void jp_interrupt_reset_inherited(void)
 {
-	sigset_t none;
+	sigset_t no_signals;
 
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	sigemptyset(&no_signals);
+	sigprocmask(SIG_SETMASK, &no_signals, NULL);
 	signal(SIGCHLD, SIG_DFL);
 }
 
@@ -79,10 +79,10 @@ void jp_interrupt_defer(void)
 {
 	eventfd_t count;
 
-	if (!came)
+	if (!received)
 		return;
-	deferred = came;
-	came = 0;
+	deferred = received;
+	received = 0;
 	eventfd_read(wake, &count);
 }
 
@@ -93,12 +93,12 @@ int jp_interrupt_fd(void)
 
 int jp_interrupt_signal(void)
 {
-	return came;
+	return received;
 }
 
 void jp_interrupt_die(void)
 {
-	const int number = came ?: deferred;
+	const int number = received ?: deferred;
 
 	if (!number)
 		return;

@@ -79,18 +79,18 @@ static const char *find_value(const char *text, const char *const *path)
 			return NULL;
 		pos = skip_blanks(pos + 1);
 		for (;;) {
-			bool found;
+			bool has_key;
 
 			end = skip_string(pos);
 			if (!end)
 				return NULL;
-			found = (size_t)(end - pos) == length + 2 &&
-				strncmp(pos + 1, *path, length) == 0;
+			has_key = (size_t)(end - pos) == length + 2 &&
+				  strncmp(pos + 1, *path, length) == 0;
 			pos = skip_blanks(end);
 			if (*pos++ != ':')
 				return NULL;
 			pos = skip_blanks(pos);
-			if (found)
+			if (has_key)
 				break;
 			pos = skip_value(pos);
 			if (!pos)

@@ -44,12 +44,12 @@ int jp_wait_readable(int fd, uint64_t deadline)
 static int take_line(struct jp_lines *lines, const char *end, char *text, size_t size)
 {
 	const size_t length = (size_t)(end - lines->text);
-	const bool whole = !memchr(lines->text, '\0', length);
+	const bool is_text = !memchr(lines->text, '\0', length);
 
 	snprintf(text, size, "%.*s", (int)length, lines->text);
 	lines->filled -= length + 1;
 	memmove(lines->text, end + 1, lines->filled);
-	return whole ? 0 : -EBADMSG;
+	return is_text ? 0 : -EBADMSG;
 }
 
 int jp_lines_next(struct jp_lines *lines, int fd, uint64_t deadline, char *text, size_t size)

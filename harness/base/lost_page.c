@@ -29,17 +29,17 @@ static void handle_fault(int signal, siginfo_t *info, void *context)
 	const char *pos = info->si_addr;
 
 	for (size_t i = 0; i < MOST; i++) {
-		const struct watched *one = &watched[i];
+		const struct watched *range = &watched[i];
 
-		if (!one->start || pos < one->start || pos >= one->end)
+		if (!range->start || pos < range->start || pos >= range->end)
 			continue;
 		write_text("jitproof: ");
-		write_text(one->what.name);
+		write_text(range->what.name);
 		write_text(": ");
-		write_text(one->what.trouble);
+		write_text(range->what.trouble);
 		write_text("\n");
-		if (one->what.leave)
-			one->what.leave();
+		if (range->what.leave)
+			range->what.leave();
 		_exit(JP_EXIT_BROKEN);
 	}
 	/* The page is in no watched file: return, so that the instruction faults again, with the
@@ -47,7 +47,7 @@ static void handle_fault(int signal, siginfo_t *info, void *context)
 	sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 }
 
-int jp_lost_page_watch(const void *map, uint64_t size, const struct jp_lost_page *what)
+int jp_lost_page_watch(const void *map, uint64_t size, const struct jp_lost_page *page_name)
 {
 	struct sigaction action = {.sa_sigaction = handle_fault, .sa_flags = SA_SIGINFO};
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -61,7 +61,7 @@ int jp_lost_page_watch(const void *map, uint64_t size, const struct jp_lost_page
 	if (sigaction(SIGBUS, &action, NULL))
 		return -errno;
 	/* Round up to pages: functions of the C library may read all of the last page. */
-	watched[i] = (struct watched){start, start + (size + page - 1) / page * page, *what};
+	watched[i] = (struct watched){start, start + (size + page - 1) / page * page, *page_name};
 	return 0;
 }
 

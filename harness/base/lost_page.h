@@ -14,6 +14,6 @@ struct jp_lost_page {
 };
 
 /* Watches the @size > 0 bytes at @map. Returns 0 or -errno; -EMFILE: too many. */
-int jp_lost_page_watch(const void *map, uint64_t size, const struct jp_lost_page *what);
+int jp_lost_page_watch(const void *map, uint64_t size, const struct jp_lost_page *page_name);
 /* Stops watching @map. Returns its size in bytes, or 0 if it was not watched. */
 size_t jp_lost_page_end(const void *map);

@@ -16,7 +16,7 @@ bool jp_message_send(int channel, const void *bytes, size_t size, int fd)
 	union control control = {0};
 	struct iovec iov = {(void *)bytes, size};
 	struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
-	ssize_t done;
+	ssize_t size_or_error;
 
 	if (fd >= 0) {
 		message.msg_control = control.bytes;
@@ -27,9 +27,9 @@ bool jp_message_send(int channel, const void *bytes, size_t size, int fd)
 		memcpy(CMSG_DATA(&control.align), &fd, sizeof(int));
 	}
 	do
-		done = sendmsg(channel, &message, MSG_NOSIGNAL);
-	while (done < 0 && errno == EINTR);
-	return done == (ssize_t)size;
+		size_or_error = sendmsg(channel, &message, MSG_NOSIGNAL);
+	while (size_or_error < 0 && errno == EINTR);
+	return size_or_error == (ssize_t)size;
 }
 
 bool jp_message_receive(int channel, void *bytes, size_t size, int *fd)
@@ -41,16 +41,16 @@ bool jp_message_receive(int channel, void *bytes, size_t size, int *fd)
 				 .msg_control = control.bytes,
 				 .msg_controllen = sizeof(control.bytes)};
 	struct cmsghdr *head;
-	ssize_t done;
+	ssize_t size_or_error;
 
 	*fd = -1;
 	do
-		done = recvmsg(channel, &message, MSG_CMSG_CLOEXEC);
-	while (done < 0 && errno == EINTR);
-	head = done > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+		size_or_error = recvmsg(channel, &message, MSG_CMSG_CLOEXEC);
+	while (size_or_error < 0 && errno == EINTR);
+	head = size_or_error > 0 ? CMSG_FIRSTHDR(&message) : NULL;
 	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS)
 		memcpy(fd, CMSG_DATA(head), sizeof(int));
-	if (done == (ssize_t)size && !(message.msg_flags & MSG_TRUNC))
+	if (size_or_error == (ssize_t)size && !(message.msg_flags & MSG_TRUNC))
 		return true;
 	if (*fd >= 0)
 		close(*fd);

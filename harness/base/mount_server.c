@@ -12,18 +12,18 @@
 static bool parse_server(const char *line, dev_t dev, uid_t *user)
 {
 	static const char option[] = "user_id=";
-	const char *type = strstr(line, " - fuse"), *found;
+	const char *type = strstr(line, " - fuse"), *option_text;
 	unsigned int major, minor;
 	uint64_t number;
 
 	if (!type || sscanf(line, "%*d %*d %u:%u", &major, &minor) != 2 ||
 	    makedev(major, minor) != dev)
 		return false;
-	found = strstr(type, option);
-	if (!found)
+	option_text = strstr(type, option);
+	if (!option_text)
 		return false;
-	found += strlen(option);
-	if (!jp_number_take(&found, 10, UINT32_MAX, &number))
+	option_text += strlen(option);
+	if (!jp_number_take(&option_text, 10, UINT32_MAX, &number))
 		return false;
 	*user = (uid_t)number;
 	return true;
@@ -33,10 +33,10 @@ bool jp_mount_find_server(dev_t dev, uid_t *user)
 {
 	jp_cleanup_fclose FILE *file = fopen("/proc/self/mountinfo", "re");
 	jp_cleanup_free char *line = NULL;
-	bool found = false;
+	bool has_server = false;
 	size_t size = 0;
 
-	while (file && !found && getline(&line, &size, file) > 0)
-		found = parse_server(line, dev, user);
-	return found;
+	while (file && !has_server && getline(&line, &size, file) > 0)
+		has_server = parse_server(line, dev, user);
+	return has_server;
 }

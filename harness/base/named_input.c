@@ -22,16 +22,16 @@ int jp_reopen_descriptor(int fd, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Opens the file of @seen for reading by its @path, without /proc. Returns -ESTALE if the path now
- * leads to another file. */
-static int open_by_name(int seen, const char *path)
+/* Opens the file of @path_fd for reading by its @path, without /proc. Returns -ESTALE if the path
+ * now leads to another file. */
+static int open_by_name(int path_fd, const char *path)
 {
 	jp_cleanup_close int fd = -1;
 	struct stat was, now;
 
-	if (fstat(seen, &was))
+	if (fstat(path_fd, &was))
 		return -errno;
-	fd = S_ISDIR(was.st_mode) ? openat(seen, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+	fd = S_ISDIR(was.st_mode) ? openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 				  : open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &now))
 		return -errno;
@@ -43,22 +43,22 @@ static int open_by_name(int seen, const char *path)
  * are anyone's. */
 int jp_named_input(const char *path, struct jp_error *err)
 {
-	jp_cleanup_close int seen = open(path, O_PATH | O_CLOEXEC);
+	jp_cleanup_close int path_fd = open(path, O_PATH | O_CLOEXEC);
 	struct statfs system;
 	struct stat st;
 	int fd;
 
-	if (seen < 0 || fstat(seen, &st))
+	if (path_fd < 0 || fstat(path_fd, &st))
 		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) && !S_ISFIFO(st.st_mode))
 		return jp_fail(err, EINVAL, "%s: expected a file, a folder or a pipe", path);
 	if (S_ISFIFO(st.st_mode) && (jp_is_confined() || !jp_trusted_user(st.st_uid)) &&
-	    (fstatfs(seen, &system) || system.f_type != PIPEFS_MAGIC))
+	    (fstatfs(path_fd, &system) || system.f_type != PIPEFS_MAGIC))
 		return jp_fail(err, EPERM, "%s: another user's FIFO, which is not waited for",
 			       path);
-	fd = jp_reopen_descriptor(seen, S_ISREG(st.st_mode) ? O_NONBLOCK : 0);
+	fd = jp_reopen_descriptor(path_fd, S_ISREG(st.st_mode) ? O_NONBLOCK : 0);
 	if (fd == -ENOENT && !S_ISFIFO(st.st_mode))
-		fd = open_by_name(seen, path);
+		fd = open_by_name(path_fd, path);
 	if (fd == -EWOULDBLOCK)
 		return jp_fail(err, EWOULDBLOCK, "%s: another process holds a lease of it", path);
 	return fd < 0 ? jp_fail(err, -fd, "%s: %s", path, strerror(-fd)) : fd;

@@ -15,26 +15,26 @@ static size_t measure_distance(const char *word, const char *name)
 {
 	const size_t from = strlen(word), to = strlen(name);
 	/* [i][j]: distance between the first i letters of @word and the first j letters of @name */
-	uint8_t left[LONGEST + 1][LONGEST + 1];
+	uint8_t distance[LONGEST + 1][LONGEST + 1];
 
 	if (from > LONGEST || to > LONGEST)
 		return SIZE_MAX;
 	for (size_t i = 0; i <= from; i++) {
 		for (size_t j = 0; j <= to; j++) {
-			uint64_t least = i + j;
+			uint64_t min = i + j;
 
 			if (i && j) {
-				least = jp_min(left[i - 1][j], left[i][j - 1]) + 1;
-				least = jp_min(least,
-					       left[i - 1][j - 1] + (word[i - 1] != name[j - 1]));
+				min = jp_min(distance[i - 1][j], distance[i][j - 1]) + 1;
+				min = jp_min(min,
+					     distance[i - 1][j - 1] + (word[i - 1] != name[j - 1]));
 			}
 			if (i > 1 && j > 1 && word[i - 1] == name[j - 2] &&
 			    word[i - 2] == name[j - 1])
-				least = jp_min(least, left[i - 2][j - 2] + 1);
-			left[i][j] = (uint8_t)least;
+				min = jp_min(min, distance[i - 2][j - 2] + 1);
+			distance[i][j] = (uint8_t)min;
 		}
 	}
-	return left[from][to];
+	return distance[from][to];
 }
 
 void jp_nearest_compare(struct jp_nearest *nearest, const char *name)

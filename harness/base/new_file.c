@@ -37,10 +37,10 @@ static int create_temporary(const struct jp_new_file *file, mode_t mode)
 
 static int link_held_file(const struct jp_new_file *file, const char *name)
 {
-	char held[40];
+	char link[40];
 
-	snprintf(held, sizeof(held), "/proc/self/fd/%d", file->held);
-	return linkat(AT_FDCWD, held, file->folder, name, AT_SYMLINK_FOLLOW);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", file->held);
+	return linkat(AT_FDCWD, link, file->folder, name, AT_SYMLINK_FOLLOW);
 }
 
 static int link_temporary(const struct jp_new_file *file, mode_t none)

@@ -15,15 +15,15 @@ typedef bool jp_option_visit(const struct jp_option *option, void *context);
 static const struct jp_option *find_row(const struct jp_option *options, jp_option_visit *visit,
 					void *context)
 {
-	const struct jp_option *found = NULL;
+	const struct jp_option *option = NULL;
 
-	for (; options && !found && (options->name || options->help || options->more); options++) {
+	for (; options && !option && (options->name || options->help || options->more); options++) {
 		if (options->more)
-			found = find_row(options->more(options->context), visit, context);
+			option = find_row(options->more(options->context), visit, context);
 		else if (visit(options, context))
-			found = options;
+			option = options;
 	}
-	return found;
+	return option;
 }
 
 static bool is_operand(const struct jp_option *option)
@@ -64,15 +64,15 @@ static bool is_named(const struct jp_option *option, void *word)
 
 static int take_number(const struct jp_option *option, const char *text, struct jp_error *err)
 {
-	const uint64_t most = option->most ?: option->number ? UINT_MAX : UINT64_MAX;
+	const uint64_t max = option->most ?: option->number ? UINT_MAX : UINT64_MAX;
 	uint64_t number;
 
-	if (!jp_number(text, option->least, most, &number)) {
+	if (!jp_number(text, option->least, max, &number)) {
 		if (!option->most && !option->least)
 			return jp_fail(err, EINVAL, "%s=%s: expected a number", option->name, text);
 		return jp_fail(err, EINVAL, "%s=%s: expected a number from %llu to %llu",
 			       option->name, text, (unsigned long long)option->least,
-			       (unsigned long long)most);
+			       (unsigned long long)max);
 	}
 	if (option->number)
 		*option->number = (unsigned)number;
@@ -216,10 +216,10 @@ static int read_option(struct command_line *line, struct jp_error *err)
 	return 0;
 }
 
-/* Visitor of find_row() that finds the row of operand number *@left. */
-static bool is_row_of_option(const struct jp_option *option, void *left)
+/* Visitor of find_row() that finds the row of operand number *@data. */
+static bool is_row_of_option(const struct jp_option *option, void *data)
 {
-	int *count = left;
+	int *count = data;
 
 	return is_operand(option) && (option->rest || !(*count)--);
 }

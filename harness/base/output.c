@@ -59,17 +59,17 @@ static void write_at(struct jp_output *output, uint64_t offset, const void *byte
 	const char *from = bytes;
 
 	while (size && !output->error) {
-		ssize_t done = pwrite(output->fd, from, size, (off_t)offset);
+		ssize_t written = pwrite(output->fd, from, size, (off_t)offset);
 
-		if (done < 0 && errno == EINTR)
+		if (written < 0 && errno == EINTR)
 			continue;
-		if (done <= 0) {
-			output->error = done < 0 ? errno : EIO;
+		if (written <= 0) {
+			output->error = written < 0 ? errno : EIO;
 			break;
 		}
-		from += done;
-		size -= (size_t)done;
-		offset += (uint64_t)done;
+		from += written;
+		size -= (size_t)written;
+		offset += (uint64_t)written;
 	}
 }
 

@@ -11,7 +11,7 @@
 static const uint64_t patience = 2 * JP_NS_PER_S, interval = JP_NS_PER_S / 5;
 static uint64_t next; /* time of the next update in ns; 0: the work has just begun */
 static unsigned int width;
-static bool shown;
+static bool is_shown;
 
 void jp_progress_prepare(void)
 {
@@ -33,7 +33,7 @@ void jp_progress_show(const char *fmt, ...)
 	va_end(ap);
 	fprintf(stderr, "\r\033[K%s",
 		jp_terminal_shorten(line, width, JP_CUT_END, cut, sizeof(cut)));
-	shown = true;
+	is_shown = true;
 }
 
 bool jp_progress_due(void)
@@ -55,8 +55,8 @@ bool jp_progress_due(void)
 
 void jp_progress_clear(void)
 {
-	if (shown)
+	if (is_shown)
 		fputs("\r\033[K", stderr);
-	shown = false;
+	is_shown = false;
 	next = 0;
 }

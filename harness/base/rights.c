@@ -79,7 +79,7 @@ static int forbid_writing(void)
 	return ret;
 }
 
-int jp_rights_drop(int64_t owner, int channel, int other, struct jp_error *err)
+int jp_rights_drop(int64_t owner, int channel, int peer, struct jp_error *err)
 {
 	int user, capabilities, calls;
 
@@ -89,7 +89,7 @@ int jp_rights_drop(int64_t owner, int channel, int other, struct jp_error *err)
 	/* Landlock is only a second lock, so its absence is no error. */
 	calls = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : 0;
 	if (!calls)
-		calls = jp_rights_restrict_calls(channel, other, !forbid_writing());
+		calls = jp_rights_restrict_calls(channel, peer, !forbid_writing());
 	if (user)
 		return jp_fail(err, -user,
 			       "cannot drop root privileges here (%s): the input is read as root, "

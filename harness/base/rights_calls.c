@@ -126,9 +126,9 @@ static void add_load(struct filter *program, size_t offset)
 	add_instruction(program, BPF_LD | BPF_W | BPF_ABS, (unsigned int)offset, 0, 0);
 }
 
-static void add_return(struct filter *program, unsigned int what)
+static void add_return(struct filter *program, unsigned int action)
 {
-	add_instruction(program, BPF_RET | BPF_K, what, 0, 0);
+	add_instruction(program, BPF_RET | BPF_K, action, 0, 0);
 }
 
 /* Each rule starts with the number in the accumulator, and keeps it there if it does not match. */
@@ -153,15 +153,15 @@ static void allow_call(struct filter *program, const struct call *call)
 	add_load(program, offsetof(struct seccomp_data, nr));
 }
 
-int jp_rights_restrict_calls(int channel, int other, bool openat2)
+int jp_rights_restrict_calls(int channel, int peer, bool openat2)
 {
 	const unsigned int machine = jp_get_own_machine() | __AUDIT_ARCH_64BIT |
 				     (BYTE_ORDER == LITTLE_ENDIAN ? __AUDIT_ARCH_LE : 0);
 	const struct call more[] = {
 		{SYS_sendmsg, 0, EQUAL, (unsigned int)channel},
 		{SYS_recvmsg, 0, EQUAL, (unsigned int)channel},
-		{SYS_sendmsg, 0, EQUAL, (unsigned int)(other ?: channel)},
-		{SYS_recvmsg, 0, EQUAL, (unsigned int)(other ?: channel)},
+		{SYS_sendmsg, 0, EQUAL, (unsigned int)(peer ?: channel)},
+		{SYS_recvmsg, 0, EQUAL, (unsigned int)(peer ?: channel)},
 		{openat2 ? SYS_openat2 : SYS_read, 0, ALWAYS, 0},
 		{SYS_tgkill, 0, EQUAL, (unsigned int)getpid()}, /* abort() */
 	};

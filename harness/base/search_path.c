@@ -14,11 +14,11 @@
 #include "harness/base/printable.h"
 #include "harness/base/trusted_path.h"
 
-static void report_untrusted_entry(const char *text, const char *of, const struct jp_error *err)
+static void report_untrusted_entry(const char *text, const char *entry, const struct jp_error *err)
 {
 	fputs("jitproof: '", stderr);
 	jp_printable_put(stderr, text);
-	fprintf(stderr, "'%s is left out: %s\n", of, err->text);
+	fprintf(stderr, "'%s is left out: %s\n", entry, err->text);
 }
 
 /* Returns whether programs may be taken from @folder; a missing folder is harmless. */
@@ -74,43 +74,43 @@ static bool is_trusted_variable(const char *variable)
 static char *filter_path(const char *path)
 {
 	jp_cleanup_free char *rest = strdup(path);
-	char *kept = malloc(sizeof("PATH=") + strlen(path)), *next = rest;
+	char *filtered = malloc(sizeof("PATH=") + strlen(path)), *next = rest;
 	size_t used = 0;
 
-	if (!kept || !rest) {
-		free(kept);
+	if (!filtered || !rest) {
+		free(filtered);
 		return NULL;
 	}
-	strcpy(kept, "PATH=");
+	strcpy(filtered, "PATH=");
 	for (const char *folder; (folder = strsep(&next, ":"));)
 		if (is_usable(folder))
-			used += (size_t)sprintf(kept + strlen("PATH=") + used, "%s%s",
+			used += (size_t)sprintf(filtered + strlen("PATH=") + used, "%s%s",
 						used ? ":" : "", folder);
 	if (!used) /* an empty PATH would mean the working directory */
-		strcat(kept, "/");
-	return kept;
+		strcat(filtered, "/");
+	return filtered;
 }
 
 char **jp_search_path_environment(void)
 {
-	static char **made;
+	static char **filtered;
 	const char *path = getenv("PATH");
-	size_t count = 0, kept = 0;
+	size_t count = 0, nr_kept = 0;
 
-	if (made || geteuid() || !path)
-		return made ?: environ;
+	if (filtered || geteuid() || !path)
+		return filtered ?: environ;
 	while (environ[count])
 		count++;
-	made = calloc(count + 1, sizeof(*made));
-	for (size_t i = 0; made && i < count; i++) {
+	filtered = calloc(count + 1, sizeof(*filtered));
+	for (size_t i = 0; filtered && i < count; i++) {
 		if (!is_trusted_variable(environ[i]))
 			continue;
-		made[kept] = environ[i];
-		if (has_prefix(environ[i], "PATH=") && !(made[kept] = filter_path(path))) {
-			free(made);
-			made = NULL;
+		filtered[nr_kept] = environ[i];
+		if (has_prefix(environ[i], "PATH=") && !(filtered[nr_kept] = filter_path(path))) {
+			free(filtered);
+			filtered = NULL;
 		}
-		kept++;
+		nr_kept++;
 	}
-	return made;
+	return filtered;
 }

@@ -27,10 +27,10 @@ bool jp_is_shortage(int error)
 
 void jp_shortage_note(int error)
 {
-	int none = 0;
+	int no_error = 0;
 
 	if (jp_is_shortage(error))
-		atomic_compare_exchange_strong(&noted, &none, error);
+		atomic_compare_exchange_strong(&noted, &no_error, error);
 }
 
 int jp_shortage_describe(char *text, size_t size)
@@ -75,9 +75,9 @@ void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 char *__wrap_strdup(const char *text);
-char *__wrap_strndup(const char *text, size_t most);
+char *__wrap_strndup(const char *text, size_t max);
 int __wrap_asprintf(char **text, const char *format, ...);
-int __wrap_vasprintf(char **text, const char *format, va_list more);
+int __wrap_vasprintf(char **text, const char *format, va_list ap);
 char *__wrap_realpath(const char *path, char *to);
 FILE *__wrap_open_memstream(char **text, size_t *size);
 DIR *__wrap_fdopendir(int fd);
@@ -114,14 +114,14 @@ char *__wrap_strdup(const char *text)
 	return note_failed_allocation(__real_strdup(text));
 }
 
-char *__wrap_strndup(const char *text, size_t most)
+char *__wrap_strndup(const char *text, size_t max)
 {
-	return note_failed_allocation(__real_strndup(text, most));
+	return note_failed_allocation(__real_strndup(text, max));
 }
 
-int __wrap_vasprintf(char **text, const char *format, va_list more)
+int __wrap_vasprintf(char **text, const char *format, va_list ap)
 {
-	int length = __real_vasprintf(text, format, more);
+	int length = __real_vasprintf(text, format, ap);
 
 	if (length < 0)
 		jp_shortage_note(ENOMEM);
@@ -130,12 +130,12 @@ int __wrap_vasprintf(char **text, const char *format, va_list more)
 
 int __wrap_asprintf(char **text, const char *format, ...)
 {
-	va_list more;
+	va_list ap;
 	int length;
 
-	va_start(more, format);
-	length = __wrap_vasprintf(text, format, more);
-	va_end(more);
+	va_start(ap, format);
+	length = __wrap_vasprintf(text, format, ap);
+	va_end(ap);
 	return length;
 }
 
@@ -177,29 +177,29 @@ static int note_failed_open(int fd)
 }
 
 /* The caller passed a mode only if the call may create a file. */
-static int get_mode(int flags, va_list more)
+static int get_mode(int flags, va_list ap)
 {
-	return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(more, int) : 0;
+	return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(ap, int) : 0;
 }
 
 int __wrap_open(const char *path, int flags, ...)
 {
-	va_list more;
+	va_list ap;
 	int mode;
 
-	va_start(more, flags);
-	mode = get_mode(flags, more);
-	va_end(more);
+	va_start(ap, flags);
+	mode = get_mode(flags, ap);
+	va_end(ap);
 	return note_failed_open(__real_open(path, flags, mode));
 }
 
 int __wrap_openat(int dir, const char *path, int flags, ...)
 {
-	va_list more;
+	va_list ap;
 	int mode;
 
-	va_start(more, flags);
-	mode = get_mode(flags, more);
-	va_end(more);
+	va_start(ap, flags);
+	mode = get_mode(flags, ap);
+	va_end(ap);
 	return note_failed_open(__real_openat(dir, path, flags, mode));
 }

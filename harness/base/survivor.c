@@ -35,7 +35,7 @@ void jp_survivor_signals(void (*handler)(int number))
 /* Forks as fork() does. The child gets SIGTERM when the parent ends. */
 static pid_t fork_child_that_dies_with_us(struct jp_error *err)
 {
-	const pid_t own = getpid();
+	const pid_t parent = getpid();
 	pid_t pid;
 
 	fflush(NULL);
@@ -45,7 +45,7 @@ static pid_t fork_child_that_dies_with_us(struct jp_error *err)
 	if (pid)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != own)
+	if (getppid() != parent)
 		raise(SIGTERM);
 	return 0;
 }

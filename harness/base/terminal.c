@@ -38,9 +38,9 @@ static size_t count_columns(const char *text)
 const char *jp_terminal_shorten(const char *text, size_t columns, enum jp_terminal_cut cut,
 				char *out, size_t size)
 {
-	const size_t all = count_columns(text), dots = strlen("...");
+	const size_t nr_columns = count_columns(text), dots = strlen("...");
 	const size_t tail = cut == JP_CUT_MIDDLE ? (columns - dots + 1) / 2 : 0;
-	const size_t head = all <= columns ? all : columns - dots - tail;
+	const size_t head = nr_columns <= columns ? nr_columns : columns - dots - tail;
 	size_t used = 0;
 
 	for (size_t column = 0; *text && used + 8 < size; column++) {
@@ -50,7 +50,7 @@ const char *jp_terminal_shorten(const char *text, size_t columns, enum jp_termin
 			memcpy(out + used, "...", dots);
 			used += dots;
 		}
-		if (column < head || column >= all - tail) {
+		if (column < head || column >= nr_columns - tail) {
 			memcpy(out + used, length ? text : "?", length ?: 1);
 			used += length ?: 1;
 		}
@@ -73,18 +73,18 @@ void jp_terminal_put_marked(FILE *out, const char *mark, const char *text, unsig
 
 	while (*(text += strspn(text, " "))) {
 		const size_t length = strcspn(text, " ");
-		char word[512], shown[2048];
+		char word[512], shortened[2048];
 		size_t columns;
 
 		snprintf(word, sizeof(word), "%.*s", (int)length, text);
-		jp_terminal_shorten(word, room, JP_CUT_MIDDLE, shown, sizeof(shown));
-		columns = count_columns(shown);
+		jp_terminal_shorten(word, room, JP_CUT_MIDDLE, shortened, sizeof(shortened));
+		columns = count_columns(shortened);
 		if (column && column + 1 + columns > room) {
 			fprintf(out, "\n%-*s", (int)indent, mark);
 			column = 0;
 		}
 		column += (column ? 1 : 0) + columns;
-		fprintf(out, "%s%s", column > columns ? " " : "", shown);
+		fprintf(out, "%s%s", column > columns ? " " : "", shortened);
 		text += length;
 	}
 	fputc('\n', out);

@@ -63,7 +63,7 @@ static bool is_path_of_descriptor(const char *path, int fd)
 static int resolve_path(const char *path, char *to, size_t size, struct jp_error *err)
 {
 	jp_cleanup_close int folder = *path ? jp_open_named_folder(path, strlen(path)) : -ENOENT;
-	char held[40], real[PATH_MAX];
+	char link[40], real[PATH_MAX];
 	ssize_t length;
 
 	if (folder == -ELOOP)
@@ -71,8 +71,8 @@ static int resolve_path(const char *path, char *to, size_t size, struct jp_error
 			       "%s is not trusted: a link of another user's leads there", path);
 	if (folder < 0)
 		return jp_fail(err, -folder, "%s: %s", path, strerror(-folder));
-	snprintf(held, sizeof(held), "/proc/self/fd/%d", folder);
-	length = readlink(held, real, sizeof(real));
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", folder);
+	length = readlink(link, real, sizeof(real));
 	if (length < 0 && errno == ENOENT) /* without /proc the path of @fd is unknown */
 		length = realpath(path, real) && is_path_of_descriptor(real, folder)
 				 ? (ssize_t)strlen(real)
@@ -96,16 +96,16 @@ static int check_path(const char *path, mode_t type, char *to, size_t size, stru
 	if (!real)
 		return jp_fail(err, ENOMEM, "%s: out of memory", path);
 	for (;; type = S_IFDIR) {
-		const char *pos = *real ? real : "/", *why;
+		const char *pos = *real ? real : "/", *reason;
 
 		if (lstat(pos, &st))
 			return jp_fail(err, errno, "%s: %s", pos, strerror(errno));
 		if ((st.st_mode & S_IFMT) != type)
 			return jp_fail(err, EINVAL, "%s: expected a %s", pos,
 				       type == S_IFDIR ? "directory" : "regular file");
-		why = find_foreign_access(&st, true);
-		if (why)
-			return jp_fail(err, EPERM, "%s is not trusted: %s %s", path, pos, why);
+		reason = find_foreign_access(&st, true);
+		if (reason)
+			return jp_fail(err, EPERM, "%s is not trusted: %s %s", path, pos, reason);
 		if (!*real || !strcmp(real, "/"))
 			return 0;
 		*strrchr(real, '/') = '\0';

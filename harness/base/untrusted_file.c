@@ -36,16 +36,16 @@ static const char *describe_kind(mode_t mode)
 	}
 }
 
-/* Opens the file of @seen (O_PATH), whose status is @st, for reading: through /proc, or, if that is
- * not mounted, by @name in @dir (@name NULL: not possible). */
-static int reopen_for_reading(int seen, int dir, const char *name, const struct stat *st)
+/* Opens the file of @path_fd (O_PATH), whose status is @st, for reading: through /proc, or, if that
+ * is not mounted, by @name in @dir (@name NULL: not possible). */
+static int reopen_for_reading(int path_fd, int dir, const char *name, const struct stat *st)
 {
 	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 	jp_cleanup_close int fd = -1;
 	struct stat reopened;
 	char link[40];
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", seen);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
 	fd = open(link, flags);
 	if (fd < 0 && errno == ENOENT && name)
 		fd = openat(dir, name, flags | O_NOFOLLOW);
@@ -60,7 +60,7 @@ enum { LOOK = O_PATH | O_NOFOLLOW | O_CLOEXEC, MOST_RENAMES = 1000 };
 
 /* Returns whether a regular file belongs to the kernel: reading it may have effects, as for
  * /proc/kmsg or tracefs' trace_pipe, or never end. */
-static bool is_on_kernel_filesystem(int seen)
+static bool is_on_kernel_filesystem(int path_fd)
 {
 	static const uint32_t magics[] = {
 		PROC_SUPER_MAGIC,
@@ -87,7 +87,7 @@ static bool is_on_kernel_filesystem(int seen)
 	};
 	struct statfs system;
 
-	if (fstatfs(seen, &system))
+	if (fstatfs(path_fd, &system))
 		return false;
 	for (size_t i = 0; i < sizeof(magics) / sizeof(magics[0]); i++)
 		if (magics[i] == (uint32_t)system.f_type)
@@ -95,15 +95,15 @@ static bool is_on_kernel_filesystem(int seen)
 	return false;
 }
 
-/* Checks the file of @seen (O_PATH; -1: opening failed with errno), which messages call @path, and
- * opens it for reading. @dir, @name: as for reopen_for_reading(). */
-static int open_checked(int seen, int dir, const char *name, const char *path, int64_t owner,
+/* Checks the file of @path_fd (O_PATH; -1: opening failed with errno), which messages call @path,
+ * and opens it for reading. @dir, @name: as for reopen_for_reading(). */
+static int open_checked(int path_fd, int dir, const char *name, const char *path, int64_t owner,
 			uint64_t *size, struct jp_error *err)
 {
 	struct stat st;
 	int fd;
 
-	if (seen < 0 || fstat(seen, &st))
+	if (path_fd < 0 || fstat(path_fd, &st))
 		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	if (S_ISLNK(st.st_mode))
 		return jp_fail(
@@ -113,14 +113,14 @@ static int open_checked(int seen, int dir, const char *name, const char *path, i
 	if (!S_ISREG(st.st_mode))
 		return jp_fail(err, EINVAL, "%s: %s where a regular file was expected", path,
 			       describe_kind(st.st_mode));
-	if (is_on_kernel_filesystem(seen))
+	if (is_on_kernel_filesystem(path_fd))
 		return jp_fail(err, EINVAL,
 			       "%s: a file of the kernel; expected a file on a disk or in memory",
 			       path);
 	if (owner >= 0 && st.st_uid != owner)
 		return jp_fail(err, EPERM, "%s: belongs to user %u, expected user %lld", path,
 			       st.st_uid, (long long)owner);
-	fd = reopen_for_reading(seen, dir, name, &st);
+	fd = reopen_for_reading(path_fd, dir, name, &st);
 	if (fd < 0)
 		return jp_fail(err, -fd, "%s: %s", path, strerror(-fd));
 	*size = st.st_size;
@@ -130,9 +130,9 @@ static int open_checked(int seen, int dir, const char *name, const char *path, i
 int jp_untrusted_open_at(int dir, const char *name, const char *path, int64_t owner, uint64_t *size,
 			 struct jp_error *err)
 {
-	jp_cleanup_close int seen = openat(dir, name, LOOK);
+	jp_cleanup_close int path_fd = openat(dir, name, LOOK);
 
-	return open_checked(seen, dir, name, path, owner, size, err);
+	return open_checked(path_fd, dir, name, path, owner, size, err);
 }
 
 /* Asks the parent of a confined process (confine.h) to open the file, with the same checks as
@@ -187,25 +187,25 @@ int jp_untrusted_folder(int dir, const char *name)
 	return jp_delegate_ask(JP_DELEGATED_FOLDER, dir == AT_FDCWD ? name : path, NULL);
 }
 
-static bool is_same_file(int one, int other)
+static bool is_same_file(int a_fd, int b_fd)
 {
 	struct stat a, b;
 
-	return !fstat(one, &a) && !fstat(other, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+	return !fstat(a_fd, &a) && !fstat(b_fd, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/* Opens @seen for reading through the waiting process, by its path, which may differ in another
+/* Opens @path_fd for reading through the waiting process, by its path, which may differ in another
  * mount namespace. */
-static int reopen_through_parent(int seen, int64_t owner, uint64_t *size, struct jp_error *err)
+static int reopen_through_parent(int path_fd, int64_t owner, uint64_t *size, struct jp_error *err)
 {
 	char path[PATH_MAX];
-	int failed = read_path(seen, path);
+	int failed = read_path(path_fd, path);
 	jp_cleanup_close int fd = failed ?: open_through_parent(path, owner, size, err);
 
 	if (failed)
 		return jp_fail(err, -failed, "the path of an open file is unknown: %s",
 			       strerror(-failed));
-	if (fd >= 0 && !is_same_file(fd, seen))
+	if (fd >= 0 && !is_same_file(fd, path_fd))
 		return jp_fail(err, EACCES, "%s: is in another mount namespace and cannot be read",
 			       path);
 	return jp_steal_fd(&fd);
@@ -215,13 +215,14 @@ static int reopen_through_parent(int seen, int64_t owner, uint64_t *size, struct
 static int open_below_through_parent(int root, const char *path, int64_t owner, uint64_t *size,
 				     struct jp_error *err)
 {
-	char whole[PATH_MAX];
+	char full_path[PATH_MAX];
 	jp_cleanup_close int parent =
-		read_path(root, whole) ? -1 : jp_delegate_ask(JP_DELEGATED_FOLDER, whole, NULL);
+		read_path(root, full_path) ? -1
+					   : jp_delegate_ask(JP_DELEGATED_FOLDER, full_path, NULL);
 
-	if (parent < 0 || !is_same_file(parent, root) || build_path_below(root, path, whole))
+	if (parent < 0 || !is_same_file(parent, root) || build_path_below(root, path, full_path))
 		return jp_fail(err, EACCES, "%s: %s", path, strerror(EACCES));
-	return open_through_parent(whole, owner, size, err);
+	return open_through_parent(full_path, owner, size, err);
 }
 
 /* Opens @path below @root. During renames the kernel cannot decide whether a ".." led out, and must
@@ -242,14 +243,14 @@ static int open_path_below(int root, const char *path)
 int jp_untrusted_open_in(int root, const char *path, int64_t owner, uint64_t *size,
 			 struct jp_error *err)
 {
-	jp_cleanup_close int seen = open_path_below(root, path);
-	int fd = open_checked(seen, -1, NULL, path, owner, size, err);
+	jp_cleanup_close int path_fd = open_path_below(root, path);
+	int fd = open_checked(path_fd, -1, NULL, path, owner, size, err);
 
 	/* EACCES: this process may not enter a folder on the way (seen < 0) or read the file. */
 	if (fd != -EACCES || !jp_is_confined())
 		return fd;
-	return seen < 0 ? open_below_through_parent(root, path, owner, size, err)
-			: reopen_through_parent(seen, owner, size, err);
+	return path_fd < 0 ? open_below_through_parent(root, path, owner, size, err)
+			   : reopen_through_parent(path_fd, owner, size, err);
 }
 
 int jp_untrusted_open(const char *path, int64_t owner, uint64_t *size, struct jp_error *err)
@@ -278,7 +279,7 @@ int jp_untrusted_check_exists(const char *path)
 JP_ORDER(compare_by_name, char *, strcmp(*a, *b));
 
 int jp_untrusted_list(const char *path, struct jp_folder_names *names,
-		      bool (*wanted)(const char *name), struct jp_error *err)
+		      bool (*is_wanted)(const char *name), struct jp_error *err)
 {
 	jp_cleanup_close int fd = jp_untrusted_folder(AT_FDCWD, path);
 	jp_cleanup_closedir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -291,7 +292,7 @@ int jp_untrusted_list(const char *path, struct jp_folder_names *names,
 	while ((entry = readdir(dir))) {
 		char **name;
 
-		if (!wanted(entry->d_name))
+		if (!is_wanted(entry->d_name))
 			continue;
 		name = jp_array_push(&names->names, &names->count, &names->capacity);
 		if (!name || !(*name = strdup(entry->d_name)))
@@ -326,14 +327,14 @@ int jp_named_open(const char *path, struct jp_error *err)
 int jp_named_open_regular(const char *path)
 {
 	jp_cleanup_close int fd = jp_delegate_ask(JP_DELEGATED_INPUT, path, NULL);
-	jp_cleanup_close int seen = fd < 0 ? open(path, O_PATH | O_CLOEXEC) : -1;
+	jp_cleanup_close int path_fd = fd < 0 ? open(path, O_PATH | O_CLOEXEC) : -1;
 	struct stat st;
 
-	if (fd < 0 && seen < 0 && (errno != EACCES || !jp_is_confined()))
+	if (fd < 0 && path_fd < 0 && (errno != EACCES || !jp_is_confined()))
 		return -errno;
-	if (fd < 0 && seen < 0)
+	if (fd < 0 && path_fd < 0)
 		fd = jp_delegate_ask(JP_DELEGATED_FILE, path, NULL);
-	else if (fd < 0 && !fstat(seen, &st) && S_ISREG(st.st_mode))
+	else if (fd < 0 && !fstat(path_fd, &st) && S_ISREG(st.st_mode))
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	else if (fd < 0)
 		return -EINVAL;

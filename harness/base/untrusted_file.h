@@ -31,7 +31,7 @@ struct jp_folder_names {
 	size_t count, capacity;
 };
 int jp_untrusted_list(const char *path, struct jp_folder_names *names,
-		      bool (*wanted)(const char *name), struct jp_error *err);
+		      bool (*is_wanted)(const char *name), struct jp_error *err);
 void jp_folder_names_free(struct jp_folder_names *names);
 
 /* Opens the input that this user named, by the rules of jp_named_input(). Waits for the writer of a

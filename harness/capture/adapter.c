@@ -43,10 +43,10 @@ static void find_shipped_folder(char *path, size_t size)
 
 void jp_profilers_folder(char *path, size_t size)
 {
-	const char *named = getenv("JITPROOF_PROFILERS");
+	const char *configured = getenv("JITPROOF_PROFILERS");
 
-	if (named && *named)
-		snprintf(path, size, "%s", named);
+	if (configured && *configured)
+		snprintf(path, size, "%s", configured);
 	else
 		find_shipped_folder(path, size);
 }
@@ -72,14 +72,15 @@ static int export_adapter_modules(struct jp_error *err)
 static int export_folder(const char *variable, const char *folder, const char *needed,
 			 struct jp_error *err)
 {
-	char path[4096], held[sizeof(path) + 32], real[4096];
+	char path[4096], needed_path[sizeof(path) + 32], real[4096];
 	int ret;
 
 	build_path_next_to_binary(folder, path, sizeof(path));
-	if (getenv(variable) || jp_path_build(held, sizeof(held), err, "%s%s", path, needed) ||
-	    access(held, F_OK))
+	if (getenv(variable) ||
+	    jp_path_build(needed_path, sizeof(needed_path), err, "%s%s", path, needed) ||
+	    access(needed_path, F_OK))
 		return 0;
-	ret = jp_trusted_programs(held, real, sizeof(real), err);
+	ret = jp_trusted_programs(needed_path, real, sizeof(real), err);
 	if (ret)
 		return ret;
 	return setenv(variable, path, 1) ? jp_fail(err, errno, "%s", strerror(errno)) : 0;
@@ -87,18 +88,19 @@ static int export_folder(const char *variable, const char *folder, const char *n
 
 static int find_adapter(const char *name, char *path, size_t size, struct jp_error *err)
 {
-	char dir[4096], named[sizeof(dir) + 128];
+	char dir[4096], adapter_path[sizeof(dir) + 128];
 	int ret;
 
 	jp_profilers_folder(dir, sizeof(dir));
 	if (strchr(name, '/') || name[0] == '.' ||
-	    jp_path_build(named, sizeof(named), NULL, "%s/%s.py", dir, name) || access(named, R_OK))
+	    jp_path_build(adapter_path, sizeof(adapter_path), NULL, "%s/%s.py", dir, name) ||
+	    access(adapter_path, R_OK))
 		return jp_fail(err, ENOENT, "no profiler '%s': there is no %s.py in %s", name, name,
 			       dir);
 	/* Nobody else may add files to the folder: a module there would replace a standard module
 	 * of Python. */
 	ret = jp_trusted_programs(dir, path, size, err);
-	return ret ?: jp_trusted_file(named, path, size, err);
+	return ret ?: jp_trusted_file(adapter_path, path, size, err);
 }
 
 /* Runs between fork and exec: calls only functions that are allowed there. */
@@ -187,7 +189,7 @@ static int read_exit(const struct jp_adapter *adapter, int *status)
 	return info.si_pid ? info.si_code : 0;
 }
 
-static int fail_ended(const struct jp_adapter *adapter, struct jp_error *came)
+static int fail_ended(const struct jp_adapter *adapter, struct jp_error *received)
 {
 	int status;
 
@@ -195,11 +197,11 @@ static int fail_ended(const struct jp_adapter *adapter, struct jp_error *came)
 	jp_wait_readable(adapter->pidfd, jp_clock_now() + JP_NS_PER_S);
 	switch (read_exit(adapter, &status)) {
 	case 0:
-		return jp_fail(came, EPIPE, "closed its standard output and did not exit");
+		return jp_fail(received, EPIPE, "closed its standard output and did not exit");
 	case CLD_EXITED:
-		return jp_fail(came, EPIPE, "ended with status %d", status);
+		return jp_fail(received, EPIPE, "ended with status %d", status);
 	default:
-		return jp_fail(came, EPIPE, "was killed by signal %d (%s)", status,
+		return jp_fail(received, EPIPE, "was killed by signal %d (%s)", status,
 			       strsignal(status));
 	}
 }
@@ -212,20 +214,21 @@ bool jp_adapter_exited(const struct jp_adapter *adapter)
 }
 
 int jp_adapter_line(struct jp_adapter *adapter, char *text, size_t size, uint64_t deadline,
-		    struct jp_error *came)
+		    struct jp_error *received)
 {
 	int ret = jp_lines_next(&adapter->lines, adapter->out, deadline, text, size);
 
 	if (ret == -EPROTO)
-		return jp_fail(came, EPROTO, "wrote %zu bytes without a newline",
+		return jp_fail(received, EPROTO, "wrote %zu bytes without a newline",
 			       adapter->lines.filled);
 	if (ret == -EBADMSG)
-		return jp_fail(came, EPROTO, "wrote '%.300s' and a NUL byte", text);
+		return jp_fail(received, EPROTO, "wrote '%.300s' and a NUL byte", text);
 	if (ret == -ETIMEDOUT)
-		return jp_fail(came, ETIMEDOUT, "did not answer in time");
+		return jp_fail(received, ETIMEDOUT, "did not answer in time");
 	if (ret == -EPIPE)
-		return fail_ended(adapter, came);
-	return ret ? jp_fail(came, -ret, "its standard output cannot be read: %s", strerror(-ret))
+		return fail_ended(adapter, received);
+	return ret ? jp_fail(received, -ret, "its standard output cannot be read: %s",
+			     strerror(-ret))
 		   : 0;
 }
 
@@ -234,19 +237,19 @@ int jp_adapter_send(struct jp_adapter *adapter, const char *word)
 	return dprintf(adapter->in, "%s\n", word) > 0 ? 0 : -errno;
 }
 
-int jp_adapter_await_exit(struct jp_adapter *adapter, uint64_t deadline, struct jp_error *came)
+int jp_adapter_await_exit(struct jp_adapter *adapter, uint64_t deadline, struct jp_error *received)
 {
 	char line[1024];
 	int ret;
 
 	close(adapter->in);
 	adapter->in = -1;
-	ret = jp_adapter_line(adapter, line, sizeof(line), deadline, came);
+	ret = jp_adapter_line(adapter, line, sizeof(line), deadline, received);
 	if (ret == -EPIPE && jp_adapter_exited(adapter))
 		return 0;
 	if (ret == -ETIMEDOUT)
-		return jp_fail(came, ETIMEDOUT, "did not exit");
-	return ret ?: jp_fail(came, EPROTO, "wrote '%.300s'", line);
+		return jp_fail(received, ETIMEDOUT, "did not exit");
+	return ret ?: jp_fail(received, EPROTO, "wrote '%.300s'", line);
 }
 
 static void append_log(const struct jp_adapter *adapter, struct jp_error *err)
@@ -271,11 +274,11 @@ static void append_log(const struct jp_adapter *adapter, struct jp_error *err)
 	snprintf(err->text + used, sizeof(err->text) - used, "; its last words: %s", words);
 }
 
-int jp_adapter_broken(const struct jp_adapter *adapter, const char *came, const char *when,
+int jp_adapter_broken(const struct jp_adapter *adapter, const char *received, const char *when,
 		      const char *expected, struct jp_error *err)
 {
-	const int ret = jp_fail(err, EPROTO, "profiler %s: %s %s; expected %s", adapter->name, came,
-				when, expected);
+	const int ret = jp_fail(err, EPROTO, "profiler %s: %s %s; expected %s", adapter->name,
+				received, when, expected);
 
 	if (err)
 		append_log(adapter, err);

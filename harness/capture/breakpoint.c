@@ -242,13 +242,13 @@ static int repeat_idle(struct job *job, struct jp_error *err)
 		return -EINVAL;
 	for (size_t i = job->tried; i < job->tried + job->armed && !ret; i++) {
 		const bool ran = has_run(job, truth, job->addrs[i]);
-		struct instruction *found;
+		struct instruction *insn;
 		bool idle;
 
 		pthread_mutex_lock(&job->session->lock);
-		found = jp_map_find(&job->instructions, job->addrs[i]);
-		found->ran |= ran;
-		idle = !found->ran && !found->hit;
+		insn = jp_map_find(&job->instructions, job->addrs[i]);
+		insn->ran |= ran;
+		idle = !insn->ran && !insn->hit;
 		pthread_mutex_unlock(&job->session->lock);
 		if (idle && push_address(job, job->addrs[i]))
 			ret = jp_fail(err, ENOMEM, "out of memory for the instructions");
@@ -373,12 +373,12 @@ static int begin(struct jp_session *session, int argc, char **argv, struct jp_er
 static void stop(struct jp_session *session)
 {
 	const struct job *job = session->state;
-	const struct instruction *found;
+	const struct instruction *insn;
 
 	jp_recorder_stop(session);
-	for (size_t cursor = 0; (found = jp_map_next(&job->instructions, &cursor, NULL));) {
-		session->info.breakpoints += found->hit || found->ran;
-		session->info.breakpoints_hit += found->hit;
+	for (size_t cursor = 0; (insn = jp_map_next(&job->instructions, &cursor, NULL));) {
+		session->info.breakpoints += insn->hit || insn->ran;
+		session->info.breakpoints_hit += insn->hit;
 	}
 }
 

@@ -35,7 +35,7 @@ static int fail_measurement(struct measurement *m, int error, const char *failed
 static int measure_once(struct measurement *m, struct jp_perf_ring *ring,
 			const struct jp_perf_layout *layout)
 {
-	uint64_t before, after, outside = 0, whole[RECORDS / sizeof(uint64_t)];
+	uint64_t before, after, outside = 0, buffer[RECORDS / sizeof(uint64_t)];
 	const struct jp_perf_record *record;
 	struct jp_event event;
 
@@ -45,7 +45,7 @@ static int measure_once(struct measurement *m, struct jp_perf_ring *ring,
 	jp_perf_ring_load_head(ring);
 	if (ring->head == ring->tail)
 		return fail_measurement(m, ENODATA, "no COMM record came");
-	record = jp_perf_ring_next(ring, whole);
+	record = jp_perf_ring_next(ring, buffer);
 	if (!record || jp_perf_decode(layout, record, &event, NULL) || event.type != JP_EVENT_COMM)
 		return fail_measurement(m, EPROTO, "a COMM record was expected");
 	if (event.time < before)

@@ -125,14 +125,14 @@ static void *drain_thread(void *context)
 	while (!stop || has_written) {
 		struct epoll_event events[16];
 		int count = stop ? 0 : epoll_wait(drain->epoll, events, 16, IDLE_MS);
-		uint64_t wanted;
+		uint64_t nr_wanted;
 
 		pthread_mutex_lock(&session->lock);
-		wanted = drain->passes_wanted;
+		nr_wanted = drain->passes_wanted;
 		stop = drain->stopping;
 		handle_wakeups(session, events, count);
 		has_written = drain_rings(session);
-		drain->passes_done = wanted;
+		drain->passes_done = nr_wanted;
 		pthread_cond_broadcast(&session->changed);
 		pthread_mutex_unlock(&session->lock);
 	}
@@ -179,12 +179,12 @@ void jp_drain_interrupt(struct jp_recorder *recorder)
 void jp_drain_now(struct jp_session *session)
 {
 	struct jp_drain *drain = &session->recorder->drain;
-	uint64_t mine;
+	uint64_t own_pass;
 
 	pthread_mutex_lock(&session->lock);
-	mine = ++drain->passes_wanted;
+	own_pass = ++drain->passes_wanted;
 	wake_thread(drain);
-	while (drain->passes_done < mine && drain->runs)
+	while (drain->passes_done < own_pass && drain->runs)
 		pthread_cond_wait(&session->changed, &session->lock);
 	pthread_mutex_unlock(&session->lock);
 }

@@ -132,7 +132,7 @@ static bool read_generation(int fd, uint64_t *gen)
 static int open_if_same(const char *path, uint64_t ino, uint64_t gen)
 {
 	jp_cleanup_close int fd = -1;
-	uint64_t other;
+	uint64_t found_gen;
 	struct stat st;
 
 	/* Check the type before opening, because opening a device may have effects. */
@@ -141,8 +141,8 @@ static int open_if_same(const char *path, uint64_t ino, uint64_t gen)
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_ino != ino)
 		return -1;
-	read_generation(fd, &other);
-	return gen && other && other != gen ? -1 : jp_steal_fd(&fd);
+	read_generation(fd, &found_gen);
+	return gen && found_gen && found_gen != gen ? -1 : jp_steal_fd(&fd);
 }
 
 static void *copy_thread(void *context)
@@ -276,10 +276,10 @@ static void queue_compat_vdso(struct jp_elf_copies *copies, pid_t pid, const str
 	enum { MOST = 1 << 20 };
 	const size_t size = map->end - map->start;
 	struct wanted *file;
-	bool *seen = jp_map_at(&copies->seen, hash_mapping(map, 0), sizeof(*seen));
+	bool *is_known = jp_map_at(&copies->seen, hash_mapping(map, 0), sizeof(*is_known));
 	void *image;
 
-	if (!seen || *seen || copies->open_at_end || size > MOST)
+	if (!is_known || *is_known || copies->open_at_end || size > MOST)
 		return;
 	image = read_memory(pid, map->start, size);
 	file = image ? calloc(1, sizeof(*file) + sizeof(JP_ELF_COMPAT_VDSO)) : NULL;
@@ -287,7 +287,7 @@ static void queue_compat_vdso(struct jp_elf_copies *copies, pid_t pid, const str
 		free(image);
 		return;
 	}
-	*seen = true;
+	*is_known = true;
 	*file = (struct wanted){.fd = -1, .image = image, .size = size};
 	strcpy(file->name, JP_ELF_COMPAT_VDSO);
 	request_copy(copies, file);
@@ -299,14 +299,14 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 	size_t length = strlen(map->name);
 	jp_cleanup_close int fd = -1;
 	struct wanted *file;
-	bool *seen;
+	bool *is_known;
 
 	if (jp_elf_index_name(map->name, map->end) != map->name)
 		queue_compat_vdso(copies, pid, map);
 	if (!(map->prot & JP_PROT_EXEC) || !map->ino || map->name[0] != '/' || map->name[1] == '/')
 		return;
-	seen = jp_map_at(&copies->seen, hash_mapping(map, gen), sizeof(*seen));
-	if (!seen || *seen)
+	is_known = jp_map_at(&copies->seen, hash_mapping(map, gen), sizeof(*is_known));
+	if (!is_known || *is_known)
 		return;
 	fd = copies->open_at_end ? -1 : open_mapped_file(pid, map, gen);
 	/* If the file cannot be opened, do not mark it as seen: opening it through another mapping
@@ -316,7 +316,7 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 	file = calloc(1, sizeof(*file) + length + 1);
 	if (!file)
 		return;
-	*seen = true;
+	*is_known = true;
 	*file = (struct wanted){
 		.maj = map->maj, .min = map->min, .ino = map->ino, .gen = gen, .live = gen != 0};
 	if (!copies->open_at_end)

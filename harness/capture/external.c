@@ -59,9 +59,9 @@ static bool is_done(const struct jp_external *external)
 	return external->order == &orders[FINISH] && external->answered;
 }
 
-/* Notes as an error that @came, a predicate about the adapter, is not allowed now. Keeps an earlier
- * error. */
-static void refuse_line(struct jp_external *external, const char *came)
+/* Notes as an error that @received, a predicate about the adapter, is not allowed now. Keeps an
+ * earlier error. */
+static void refuse_line(struct jp_external *external, const char *received)
 {
 	const struct order *order = external->order;
 	char expected[64];
@@ -73,7 +73,7 @@ static void refuse_line(struct jp_external *external, const char *came)
 	else
 		snprintf(expected, sizeof(expected), "%s",
 			 is_done(external) ? "its end" : "'samples N' or 'exited'");
-	jp_adapter_broken(&external->adapter, came,
+	jp_adapter_broken(&external->adapter, received,
 			  external->answered ? order->after : order->before, expected,
 			  &external->err);
 }
@@ -93,7 +93,7 @@ static void handle_line(struct jp_external *external, const char *line)
 	struct jp_session *session = external->session;
 	const bool records =
 		(external->order != &orders[BEGIN] || external->answered) && !is_done(external);
-	struct jp_error came;
+	struct jp_error received;
 	uint64_t samples;
 
 	if (!external->answered && strcmp(line, external->order->answer) == 0) {
@@ -108,8 +108,8 @@ static void handle_line(struct jp_external *external, const char *line)
 			jp_fail(&external->err, EIO, "%s", line + 6);
 			return;
 		}
-		jp_fail(&came, EPROTO, "wrote '%.300s'", line);
-		refuse_line(external, came.text);
+		jp_fail(&received, EPROTO, "wrote '%.300s'", line);
+		refuse_line(external, received.text);
 	}
 }
 
@@ -122,16 +122,17 @@ static void *listen_to_adapter(void *context)
 	int ret = 0;
 
 	while (!ret) {
-		struct jp_error came = {""};
-		bool left;
+		struct jp_error received = {""};
+		bool has_exited;
 
-		ret = jp_adapter_line(&external->adapter, line, sizeof(line), UINT64_MAX, &came);
-		left = ret == -EPIPE && jp_adapter_exited(&external->adapter);
+		ret = jp_adapter_line(&external->adapter, line, sizeof(line), UINT64_MAX,
+				      &received);
+		has_exited = ret == -EPIPE && jp_adapter_exited(&external->adapter);
 		pthread_mutex_lock(&session->lock);
 		if (!ret)
 			handle_line(external, line);
-		else if (!left || !is_done(external))
-			refuse_line(external, came.text);
+		else if (!has_exited || !is_done(external))
+			refuse_line(external, received.text);
 		external->ended = ret;
 		session->failed |= external->err.text[0] != '\0';
 		pthread_cond_broadcast(&session->changed);

@@ -151,12 +151,12 @@ static void put_name(FILE *out, const char *name)
 	}
 }
 
-static void put_process(struct jp_gate *gate, pid_t pid, uint64_t asked, uint64_t answered)
+static void put_process(struct jp_gate *gate, pid_t pid, uint64_t asked_at, uint64_t answered)
 {
 	char name[64];
 
 	jp_thread_name(pid, pid, name, sizeof(name));
-	fprintf(gate->out, "process %d %llu %llu ", pid, (unsigned long long)asked,
+	fprintf(gate->out, "process %d %llu %llu ", pid, (unsigned long long)asked_at,
 		(unsigned long long)answered);
 	put_name(gate->out, *name ? name : "?");
 	fputc('\n', gate->out);
@@ -192,24 +192,24 @@ static int handle_reading(struct jp_gate *gate, const struct jp_reading *reading
  * the answer, to keep the delay short. Maps read after the answer serve only for judging. */
 static int watch_process(struct jp_gate *gate, struct jp_error *err)
 {
-	uint64_t asked = jp_clock_now(), answered;
+	uint64_t asked_at = jp_clock_now(), answered;
 	struct jp_reading reading = {0};
-	struct jp_error why = {""};
+	struct jp_error reason = {""};
 	int ret = 0;
 
 	if (gate->policy->read_first)
-		ret = read_maps(gate, &reading, &why);
+		ret = read_maps(gate, &reading, &reason);
 	answered = jp_clock_now();
-	send_result(gate, ret, &why);
+	send_result(gate, ret, &reason);
 	if (!gate->policy->read_first)
-		ret = read_maps(gate, &reading, &why);
+		ret = read_maps(gate, &reading, &reason);
 	if (ret) {
 		/* The process has ended. */
 		forget_process(gate);
 		ret = 0;
 	} else {
 		reading.date = gate->date++;
-		put_process(gate, gate->pid, asked, answered);
+		put_process(gate, gate->pid, asked_at, answered);
 		ret = handle_reading(gate, &reading, err);
 	}
 	free(reading.bytes);

@@ -49,10 +49,10 @@ uint32_t jp_capture_frequency(const struct jp_capture_options *options)
 
 void jp_capture_leave_witness(struct jp_capture_options *options)
 {
-	const uint64_t least = JP_NS_PER_S / options->limit;
+	const uint64_t min = JP_NS_PER_S / options->limit;
 	uint32_t frequency = options->limit / 2;
 
-	while (frequency > 1 && jp_witness_period(JP_NS_PER_S / frequency) < least)
+	while (frequency > 1 && jp_witness_period(JP_NS_PER_S / frequency) < min)
 		frequency--;
 	options->limit = jp_max(frequency, 1);
 }

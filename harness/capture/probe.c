@@ -99,7 +99,7 @@ static void probe_time(struct list *list)
 int jp_probe(const struct jp_capture_options *options, const struct jp_probe_event *event,
 	     char *missing, size_t size)
 {
-	const struct jp_abilities least = {0}, kernel = {.kernel = true};
+	const struct jp_abilities required = {0}, kernel = {.kernel = true};
 	struct jp_capture_options at_once = *options;
 	struct list list = {missing, size, 0, 0};
 	pid_t pid = options->system_wide ? -1 : 0;
@@ -116,16 +116,16 @@ int jp_probe(const struct jp_capture_options *options, const struct jp_probe_eve
 		return list.count;
 	}
 	close(fd);
-	jp_attr_sideband(&attr, options, &least);
+	jp_attr_sideband(&attr, options, &required);
 	try_event(&list, "perf_event_open of mapping events", &attr, pid);
 	/* Try deferred callchains in an event of their own, so that their refusal does not look
 	 * like a refusal of the capture's event. */
 	at_once.deferred = false;
 	if (options->deferred) {
-		jp_attr_sampling(&attr, options, &least, 1);
+		jp_attr_sampling(&attr, options, &required, 1);
 		try_event(&list, "attr.defer_callchain (since Linux 6.19)", &attr, pid);
 	}
-	event->attr(&attr, &at_once, &least);
+	event->attr(&attr, &at_once, &required);
 	try_event(&list, event->thing, &attr, pid);
 	if (options->need_kernel) {
 		jp_attr_sampling(&attr, &at_once, &kernel, 1);

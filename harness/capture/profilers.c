@@ -20,24 +20,24 @@ static int ask_version(const char *name, char **args, char *text, size_t size, s
 {
 	const uint64_t deadline = jp_clock_now() + VERSION_NS;
 	struct jp_adapter adapter;
-	struct jp_error came;
+	struct jp_error received;
 	char line[1024];
 	int ret = jp_adapter_start(&adapter, name, args, NULL, NULL, err);
 
 	if (ret)
 		return ret;
-	ret = jp_adapter_line(&adapter, line, sizeof(line), deadline, &came);
+	ret = jp_adapter_line(&adapter, line, sizeof(line), deadline, &received);
 	if (!ret && strncmp(line, "skip ", 5) == 0) {
 		ret = jp_fail(err, ENOENT, "profiler %s: %s", name, line + 5);
 	} else if (!ret && strncmp(line, "version ", 8) == 0 && line[8]) {
 		snprintf(text, size, "%.*s", (int)size - 1, line + 8);
-		if (jp_adapter_await_exit(&adapter, deadline, &came))
-			ret = jp_adapter_broken(&adapter, came.text, "after its version", "its end",
-						err);
+		if (jp_adapter_await_exit(&adapter, deadline, &received))
+			ret = jp_adapter_broken(&adapter, received.text, "after its version",
+						"its end", err);
 	} else {
 		if (!ret)
-			jp_fail(&came, EPROTO, "wrote '%.300s'", line);
-		ret = jp_adapter_broken(&adapter, came.text, "when asked for its version",
+			jp_fail(&received, EPROTO, "wrote '%.300s'", line);
+		ret = jp_adapter_broken(&adapter, received.text, "when asked for its version",
 					"'version ...' or 'skip WHY'", err);
 	}
 	jp_adapter_end(&adapter, ret != 0);
@@ -143,28 +143,28 @@ void jp_profilers_describe(struct jp_json *json, const char *const *only)
 
 bool jp_profiler_crashed(const char *dir, const char *verb, const char *line, struct jp_error *err)
 {
-	const char *signal = "-", *why = NULL;
+	const char *signal = "-", *reason = NULL;
 	struct jp_error unwritten = {""};
 	char text[1200];
 	int length = 1;
 
 	if (strncmp(line, "failed ", 7) == 0) {
-		why = line + 7;
+		reason = line + 7;
 	} else if (strncmp(line, "refused ", 8) == 0) {
 		signal = line;
 		length = 7;
-		why = line + 8;
+		reason = line + 8;
 	} else if (strncmp(line, "crash SIG", 9) == 0) {
 		signal = line + 6;
 		length = (int)strcspn(signal, " ");
-		why = signal + length + (signal[length] == ' ');
+		reason = signal + length + (signal[length] == ' ');
 	}
-	if (!why)
+	if (!reason)
 		return false;
-	snprintf(text, sizeof(text), "%s %.*s %s", verb, length, signal, why);
+	snprintf(text, sizeof(text), "%s %.*s %s", verb, length, signal, reason);
 	if (jp_run_dir_write(dir, "crash", text, &unwritten))
-		why = unwritten.text;
-	jp_fail(err, ECHILD, "%s", why);
+		reason = unwritten.text;
+	jp_fail(err, ECHILD, "%s", reason);
 	return true;
 }
 
@@ -173,9 +173,9 @@ bool jp_profiler_crashed(const char *dir, const char *verb, const char *line, st
 static int await_done(struct jp_adapter *adapter, const char *verb, const char *dir,
 		      uint64_t deadline, struct jp_error *err)
 {
-	struct jp_error came;
+	struct jp_error received;
 	char line[1024], when[64];
-	int ret = jp_adapter_line(adapter, line, sizeof(line), deadline, &came);
+	int ret = jp_adapter_line(adapter, line, sizeof(line), deadline, &received);
 
 	if (!ret && jp_profiler_crashed(dir, verb, line, err))
 		return -ECHILD;
@@ -184,15 +184,16 @@ static int await_done(struct jp_adapter *adapter, const char *verb, const char *
 	if (!ret && strncmp(line, "skip ", 5) == 0 && line[5])
 		return jp_fail(err, ENOENT, "profiler %s: %s", adapter->name, line + 5);
 	if (!ret && strcmp(line, "done") == 0) {
-		ret = jp_adapter_await_exit(adapter, deadline, &came);
+		ret = jp_adapter_await_exit(adapter, deadline, &received);
 		if (ret)
-			jp_adapter_broken(adapter, came.text, "after it was done", "its end", err);
+			jp_adapter_broken(adapter, received.text, "after it was done", "its end",
+					  err);
 		return ret;
 	}
 	if (!ret)
-		ret = jp_fail(&came, EPROTO, "wrote '%.300s'", line);
+		ret = jp_fail(&received, EPROTO, "wrote '%.300s'", line);
 	snprintf(when, sizeof(when), "when asked to %s", verb);
-	jp_adapter_broken(adapter, came.text, when, "'done'", err);
+	jp_adapter_broken(adapter, received.text, when, "'done'", err);
 	return ret;
 }
 

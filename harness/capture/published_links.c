@@ -29,16 +29,16 @@ static bool is_map_name(const char *name)
  * only root could have changed our link. */
 static bool is_ours(int tmp, const char *name, const char *dir)
 {
-	char wanted[4096], there[sizeof(wanted)];
+	char expected[4096], there[sizeof(expected)];
 	struct stat st;
 	ssize_t length;
 
 	if (fstatat(tmp, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISLNK(st.st_mode) ||
 	    st.st_uid != geteuid() ||
-	    jp_path_build(wanted, sizeof(wanted), NULL, "%s/%s", dir, name))
+	    jp_path_build(expected, sizeof(expected), NULL, "%s/%s", dir, name))
 		return false;
 	length = readlinkat(tmp, name, there, sizeof(there));
-	return length == (ssize_t)strlen(wanted) && memcmp(there, wanted, (size_t)length) == 0;
+	return length == (ssize_t)strlen(expected) && memcmp(there, expected, (size_t)length) == 0;
 }
 
 void jp_published_links_remove(const char *dir)

@@ -183,28 +183,28 @@ static bool drain_ring(struct jp_session *session, struct jp_ring *ring)
 {
 	struct jp_recorder *recorder = session->recorder;
 	struct jp_perf_ring *records = &ring->records;
-	uint64_t whole[JP_PERF_RECORD_MOST / sizeof(uint64_t)], kept = records->tail;
-	bool any = records->tail != records->head;
+	uint64_t buffer[JP_PERF_RECORD_MOST / sizeof(uint64_t)], stored = records->tail;
+	bool has_records = records->tail != records->head;
 
 	while (records->tail != records->head) {
 		const uint64_t start = records->tail;
-		const struct jp_perf_record *record = jp_perf_ring_next(records, whole);
+		const struct jp_perf_record *record = jp_perf_ring_next(records, buffer);
 		const bool spoilt = record && has_wrong_build_id_bit(record);
 
 		if (record && !spoilt && keep_record(session, ring->stream, record))
 			continue;
-		put_span(recorder->writer, records, kept, start);
+		put_span(recorder->writer, records, stored, start);
 		if (spoilt)
 			keep_without_build_id_bit(session, ring->stream, record);
 		if (!record) {
 			recorder->received.lost[ring->stream]++;
 			records->tail = records->head;
 		}
-		kept = records->tail;
+		stored = records->tail;
 	}
-	put_span(recorder->writer, records, kept, records->tail);
+	put_span(recorder->writer, records, stored, records->tail);
 	jp_perf_ring_release(records);
-	return any;
+	return has_records;
 }
 
 static void update_heads(struct jp_session *session, enum jp_stream stream)
@@ -217,15 +217,15 @@ static void update_heads(struct jp_session *session, enum jp_stream stream)
 bool jp_received_drain(struct jp_session *session)
 {
 	struct jp_ring *rings = session->recorder->rings;
-	bool any = false;
+	bool has_records = false;
 
 	/* Read the heads of the sample rings before those of the sideband rings, so that the
 	 * sideband records that precede a sample are always handled before it. */
 	update_heads(session, JP_SAMPLING);
 	update_heads(session, JP_SIDEBAND);
 	for (unsigned int i = 0; i < session->nr_cpus; i++)
-		any |= drain_ring(session, &rings[JP_SIDEBAND * session->nr_cpus + i]);
+		has_records |= drain_ring(session, &rings[JP_SIDEBAND * session->nr_cpus + i]);
 	for (unsigned int i = 0; i < session->nr_cpus; i++)
-		any |= drain_ring(session, &rings[JP_SAMPLING * session->nr_cpus + i]);
-	return any;
+		has_records |= drain_ring(session, &rings[JP_SAMPLING * session->nr_cpus + i]);
+	return has_records;
 }

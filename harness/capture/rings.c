@@ -147,12 +147,12 @@ static int size_rings(struct jp_session *session, uint64_t bytes, uint64_t size[
 		      struct jp_error *err)
 {
 	const struct jp_capture_options *options = &session->options;
-	const bool asked = options->ring || options->sideband_ring;
+	const bool is_given = options->ring || options->sideband_ring;
 	uint64_t min_size = round_up_size(2 * bytes);
-	uint64_t wanted = bytes * options->frequency / STALLS_PER_SECOND;
+	uint64_t wanted_size = bytes * options->frequency / STALLS_PER_SECOND;
 	int ret;
 
-	size[JP_SAMPLING] = round_up_size(options->ring ? options->ring : wanted);
+	size[JP_SAMPLING] = round_up_size(options->ring ? options->ring : wanted_size);
 	size[JP_SIDEBAND] =
 		options->sideband_ring ? round_up_size(options->sideband_ring) : SIDEBAND_RING;
 	if (size[JP_SAMPLING] > LARGEST_RING && !options->ring)
@@ -163,7 +163,7 @@ static int size_rings(struct jp_session *session, uint64_t bytes, uint64_t size[
 		const bool scarce = ret == -EPERM || ret == -ENOMEM;
 
 		if (!scarce || !shrink_rings(options, size, min_size))
-			return jp_fail(err, scarce && asked ? EOPNOTSUPP : -ret,
+			return jp_fail(err, scarce && is_given ? EOPNOTSUPP : -ret,
 				       "mmap of rings of %llu + %llu bytes on %u CPUs: %s "
 				       "(RLIMIT_MEMLOCK, kernel.perf_event_mlock_kb=%ld)",
 				       (unsigned long long)size[JP_SAMPLING],
@@ -187,7 +187,7 @@ static uint64_t avoid_tick(uint64_t rate)
 int jp_rings_open(struct jp_session *session, struct jp_error *err)
 {
 	struct jp_recorder *recorder = session->recorder;
-	const uint64_t asked = jp_capture_frequency(&session->options);
+	const uint64_t wanted_rate = jp_capture_frequency(&session->options);
 	uint64_t bytes = sample_size(session), size[JP_STREAMS], rate;
 	int ret = open_owners(session, err) ?: size_rings(session, bytes, size, err);
 
@@ -201,7 +201,7 @@ int jp_rings_open(struct jp_session *session, struct jp_error *err)
 	}
 	/* Lower the sampling rate to what the rings can hold. */
 	rate = size[JP_SAMPLING] * STALLS_PER_SECOND / bytes;
-	rate = rate < asked ? avoid_tick(rate) : asked;
+	rate = rate < wanted_rate ? avoid_tick(rate) : wanted_rate;
 	recorder->frequency = rate ? (uint32_t)rate : 1;
 	return 0;
 }

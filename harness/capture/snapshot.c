@@ -39,16 +39,16 @@ static int open_maps(pid_t pid, char *path, size_t size)
 	snprintf(path, size, "/proc/%d/task", pid);
 	jp_tids_list(path, &tids);
 	for (size_t i = 0; i < tids.count; i++) {
-		int other;
+		int maps;
 
 		snprintf(path, size, "/proc/%d/task/%d/maps", pid, tids.tids[i]);
-		other = open(path, O_RDONLY | O_CLOEXEC);
-		if (other >= 0 && pread(other, &byte, 1, 0) == 1) {
+		maps = open(path, O_RDONLY | O_CLOEXEC);
+		if (maps >= 0 && pread(maps, &byte, 1, 0) == 1) {
 			close(fd);
-			return other;
+			return maps;
 		}
-		if (other >= 0)
-			close(other);
+		if (maps >= 0)
+			close(maps);
 	}
 	return fd;
 }
@@ -94,10 +94,10 @@ static bool is_executable(const char *line, const char *end)
 	return space && end - space > 3 && space[3] == 'x';
 }
 
-/* Returns the next line of @text at or after offset *@cursor that may become a record (@all: any
- * line), its length in *@size, and moves *@cursor behind it. Returns NULL at the end. */
+/* Returns the next line of @text at or after offset *@cursor that may become a record (@all_lines:
+ * any line), its length in *@size, and moves *@cursor behind it. Returns NULL at the end. */
 static const char *find_next_line(const struct jp_reading *text, size_t *cursor, size_t *size,
-				  bool all)
+				  bool all_lines)
 {
 	while (*cursor < text->size) {
 		const char *line = text->bytes + *cursor;
@@ -106,22 +106,22 @@ static const char *find_next_line(const struct jp_reading *text, size_t *cursor,
 		end = end ? end + 1 : text->bytes + text->size;
 		*cursor += (size_t)(end - line);
 		*size = (size_t)(end - line);
-		if (all || is_executable(line, end))
+		if (all_lines || is_executable(line, end))
 			return line;
 	}
 	return NULL;
 }
 
-/* Returns whether two readings agree in the lines that may become records (@all: in all lines).
- * Other lines, such as those of heap and stack, change all the time. */
-static bool compare_readings(const struct jp_reading *a, const struct jp_reading *b, bool all)
+/* Returns whether two readings agree in the lines that may become records (@all_lines: in all
+ * lines). Other lines, such as those of heap and stack, change all the time. */
+static bool compare_readings(const struct jp_reading *a, const struct jp_reading *b, bool all_lines)
 {
 	size_t at_a = 0, at_b = 0, size_a = 0, size_b = 0;
 	const char *line_a, *line_b;
 
 	do {
-		line_a = find_next_line(a, &at_a, &size_a, all);
-		line_b = find_next_line(b, &at_b, &size_b, all);
+		line_a = find_next_line(a, &at_a, &size_a, all_lines);
+		line_b = find_next_line(b, &at_b, &size_b, all_lines);
 		if (line_a && line_b && (size_a != size_b || memcmp(line_a, line_b, size_a) != 0))
 			return false;
 	} while (line_a && line_b);

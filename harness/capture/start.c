@@ -21,7 +21,7 @@
  * that the exec succeeded, or a message has the errno with which it failed. */
 
 /* Runs between fork and exec: calls only functions that are allowed there. */
-static _Noreturn void exec_command(struct jp_session *session, int ours, int theirs,
+static _Noreturn void exec_command(struct jp_session *session, int parent_end, int own_end,
 				   char **environment)
 {
 	const struct jp_target *target = session->target;
@@ -29,27 +29,27 @@ static _Noreturn void exec_command(struct jp_session *session, int ours, int the
 	ssize_t size;
 	int error;
 
-	close(ours);
+	close(parent_end);
 	setrlimit(RLIMIT_NOFILE, &session->files);
 	if (target->dies_with_us)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (int i = 0; i < 4 && target->inherit_fds[i] >= 0; i++)
 		fcntl(target->inherit_fds[i], F_SETFD, 0);
 	do {
-		size = read(theirs, &byte, 1);
+		size = read(own_end, &byte, 1);
 	} while (size < 0 && errno == EINTR);
 	if (size == 1) {
 		jp_interrupt_restore_pipe_signals();
 		execvpe(target->command[0], target->command, environment);
 		error = errno;
-		send(theirs, &error, sizeof(error), MSG_NOSIGNAL);
+		send(own_end, &error, sizeof(error), MSG_NOSIGNAL);
 	}
 	_exit(127);
 }
 
 static char **build_environment(char *added)
 {
-	size_t count = 0, kept = 0;
+	size_t count = 0, nr_kept = 0;
 	char **copy;
 
 	while (environ[count])
@@ -57,9 +57,9 @@ static char **build_environment(char *added)
 	copy = calloc(count + 2, sizeof(*copy));
 	for (size_t i = 0; copy && i < count; i++)
 		if (!added || strncmp(environ[i], added, strcspn(added, "=") + 1))
-			copy[kept++] = environ[i];
+			copy[nr_kept++] = environ[i];
 	if (copy)
-		copy[kept] = added;
+		copy[nr_kept] = added;
 	return copy;
 }
 

@@ -77,14 +77,15 @@ struct witness_thread {
 	bool in_code;
 };
 
-static void note_denial(struct jp_witness *witness, const char *what, int error)
+static void note_denial(struct jp_witness *witness, const char *operation, int error)
 {
 	char reason[128];
 
 	if (*witness->summary.denied)
 		return;
 	jp_perf_reason(error, reason, sizeof(reason));
-	snprintf(witness->summary.denied, sizeof(witness->summary.denied), "%s: %s", what, reason);
+	snprintf(witness->summary.denied, sizeof(witness->summary.denied), "%s: %s", operation,
+		 reason);
 	jp_shortage_note(error);
 }
 
@@ -132,10 +133,10 @@ static void note_record(struct jp_witness *witness, const struct jp_perf_record 
 
 static void read_ring(struct jp_witness *witness, struct jp_perf_ring *ring)
 {
-	uint64_t whole[JP_PERF_RECORD_MOST / sizeof(uint64_t)];
+	uint64_t buffer[JP_PERF_RECORD_MOST / sizeof(uint64_t)];
 	const struct jp_perf_record *record;
 
-	while ((record = jp_perf_ring_next(ring, whole))) {
+	while ((record = jp_perf_ring_next(ring, buffer))) {
 		note_record(witness, record);
 		jp_perfdata_put(witness->writer, record, record->size);
 	}
@@ -204,16 +205,16 @@ static void read_truth(struct jp_witness *witness)
 
 static bool read_rings(struct jp_witness *witness)
 {
-	bool any = false;
+	bool has_records = false;
 
 	for (unsigned int i = 0; i < witness->nr_cpus; i++) {
 		struct jp_perf_ring *ring = &witness->cpus[i].ring;
 
 		if (ring->data)
 			jp_perf_ring_load_head(ring);
-		any |= ring->data && ring->head != ring->tail;
+		has_records |= ring->data && ring->head != ring->tail;
 	}
-	if (!any)
+	if (!has_records)
 		return false;
 	read_truth(witness);
 	pthread_mutex_lock(&witness->lock);
@@ -229,13 +230,13 @@ static void *watch_rings(void *context)
 	struct jp_witness *witness = context;
 	const nfds_t count = witness->nr_cpus + 2;
 	struct pollfd *fds = calloc(count, sizeof(*fds));
-	bool any = true, stop = false;
+	bool has_records = true, stop = false;
 
 	/* The rings are small: read them with the highest priority allowed. */
 	(void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), JP_HIGHEST_PRIORITY);
 	for (unsigned int i = 0; fds && i < witness->nr_cpus; i++)
 		fds[i + 2] = (struct pollfd){.fd = witness->cpus[i].owner, .events = POLLIN};
-	while (!stop || any) {
+	while (!stop || has_records) {
 		if (fds) {
 			fds[0] = (struct pollfd){.fd = witness->wake, .events = POLLIN};
 			fds[1] = (struct pollfd){.fd = witness->hold[0], .events = POLLIN};
@@ -244,7 +245,7 @@ static void *watch_rings(void *context)
 		if (witness->hold[0] >= 0 && fds && fds[1].revents)
 			handle_workload_message(witness);
 		stop = __atomic_load_n(&witness->stopping, __ATOMIC_ACQUIRE);
-		any = read_rings(witness);
+		has_records = read_rings(witness);
 	}
 	free(fds);
 	return NULL;

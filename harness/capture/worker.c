@@ -9,11 +9,11 @@
 
 int jp_thread_start(pthread_t *thread, void *(*work)(void *), void *context, struct jp_error *err)
 {
-	sigset_t all, old;
+	sigset_t all_signals, old;
 	int error;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
+	sigfillset(&all_signals);
+	pthread_sigmask(SIG_SETMASK, &all_signals, &old);
 	error = pthread_create(thread, NULL, work, context);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return error ? jp_fail(err, error, "cannot start a thread: %s", strerror(error)) : 0;

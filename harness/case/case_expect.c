@@ -99,21 +99,21 @@ static int parse_expectation(struct jp_case_parser *p, char *text, const struct 
 				   .reason = reason,
 				   .scope = *scope,
 				   .line = p->line};
-	char *save, *metric = strtok_r(text, " \t", &save), *what, *cause, *bound, *more;
+	char *save, *metric = strtok_r(text, " \t", &save), *relation, *cause, *bound, *extra_word;
 	int ret;
 
-	what = metric ? strtok_r(NULL, " \t", &save) : NULL;
-	cause = what ? strtok_r(NULL, " \t", &save) : NULL;
+	relation = metric ? strtok_r(NULL, " \t", &save) : NULL;
+	cause = relation ? strtok_r(NULL, " \t", &save) : NULL;
 	bound = cause ? strtok_r(NULL, " \t", &save) : NULL;
-	more = bound ? strtok_r(NULL, " \t", &save) : NULL;
-	if (!what || more)
+	extra_word = bound ? strtok_r(NULL, " \t", &save) : NULL;
+	if (!relation || extra_word)
 		return jp_case_refuse(p, "expectation", metric ? metric : "",
 				      "METRIC RANGE or METRIC allow CAUSE BOUND");
 	if (!jp_case_name_ok(metric, false) || strlen(metric) >= sizeof(e.metric))
 		return jp_case_refuse(p, "metric", metric,
 				      "a name of at most 47 letters, digits, . and -");
 	strcpy(e.metric, metric);
-	if (strcmp(what, "allow") == 0) {
+	if (strcmp(relation, "allow") == 0) {
 		ret = parse_allowance(p, cause, bound, &e);
 		if (ret)
 			return ret;
@@ -121,8 +121,8 @@ static int parse_expectation(struct jp_case_parser *p, char *text, const struct 
 		    !jp_cause_find(cause))
 			return jp_case_refuse(p, "cause", cause,
 					      "one that jitproof explain --causes lists");
-	} else if (cause || !parse_range(what, &e)) {
-		return jp_case_refuse(p, "range", what,
+	} else if (cause || !parse_range(relation, &e)) {
+		return jp_case_refuse(p, "range", relation,
 				      "=X, <=X, >=X, X..Y or any (X: a count, or a percentage)");
 	}
 	return add_expectation(p, &e);
@@ -131,7 +131,7 @@ static int parse_expectation(struct jp_case_parser *p, char *text, const struct 
 /* Parses "when TOOL VERSIONS: " before expectations, and moves *@text behind it. */
 static int parse_scope(struct jp_case_parser *p, char **text, struct jp_scope *scope)
 {
-	char *colon = strchr(*text, ':'), *save, *tool, *range, *more;
+	char *colon = strchr(*text, ':'), *save, *tool, *range, *extra_word;
 
 	if (!colon)
 		return jp_case_refuse(p, "line", *text, "when TOOL VERSIONS: METRIC ...");
@@ -139,8 +139,8 @@ static int parse_scope(struct jp_case_parser *p, char **text, struct jp_scope *s
 	strtok_r(*text, " \t", &save);
 	tool = strtok_r(NULL, " \t", &save);
 	range = tool ? strtok_r(NULL, " \t", &save) : NULL;
-	more = range ? strtok_r(NULL, " \t", &save) : NULL;
-	if (!range || more || !jp_scope_parse(tool, range, scope))
+	extra_word = range ? strtok_r(NULL, " \t", &save) : NULL;
+	if (!range || extra_word || !jp_scope_parse(tool, range, scope))
 		return jp_case_refuse(p, "scope", range ? range : "",
 				      "when TOOL VERSIONS:, the versions X..Y, X.., ..Y or X");
 	*text = colon + 1;

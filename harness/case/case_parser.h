@@ -70,7 +70,7 @@ struct jp_case_parser {
 };
 
 /* Reports "FILE:LINE: WHAT 'FOUND'; expected EXPECTED". Returns -EINVAL. */
-int jp_case_refuse(struct jp_case_parser *p, const char *what, const char *found,
+int jp_case_refuse(struct jp_case_parser *p, const char *kind, const char *found,
 		   const char *expected);
 int jp_case_no_memory(struct jp_case_parser *p);
 /* Returns whether @name consists of letters, digits, . _ + and -; with @slash: whether it is

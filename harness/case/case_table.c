@@ -23,15 +23,16 @@ static int parse_metrics(struct jp_case_parser *p, char *title, struct jp_table 
 		return jp_case_no_memory(p);
 	for (part = strtok_r(words, ",", &save); part; part = strtok_r(NULL, ",", &save)) {
 		struct jp_table_metric *metric = &metrics[table->nr_metrics++];
-		char *some = strchr(part, ':'), *none = some ? strchr(some, '/') : NULL;
+		char *some = strchr(part, ':'), *absent_text = some ? strchr(some, '/') : NULL;
 
 		if (some)
 			*some++ = '\0';
-		if (none)
-			*none++ = '\0';
-		if (!jp_case_name_ok(part, false) || (some && (!none || !*some || !*none)))
+		if (absent_text)
+			*absent_text++ = '\0';
+		if (!jp_case_name_ok(part, false) ||
+		    (some && (!absent_text || !*some || !*absent_text)))
 			return jp_case_refuse(p, "metric", part, "METRIC or METRIC:WORD/WORD");
-		*metric = (struct jp_table_metric){part, some, none};
+		*metric = (struct jp_table_metric){part, some, absent_text};
 	}
 	if (!table->nr_metrics)
 		return jp_case_refuse(p, "metric", "", "METRIC or METRIC:WORD/WORD");

@@ -6,10 +6,10 @@
 
 #include "harness/case/case_parser.h"
 
-int jp_case_refuse(struct jp_case_parser *p, const char *what, const char *found,
+int jp_case_refuse(struct jp_case_parser *p, const char *kind, const char *found,
 		   const char *expected)
 {
-	return jp_fail(p->err, EINVAL, "%s:%u: %s '%s'; expected %s", p->file, p->line, what, found,
+	return jp_fail(p->err, EINVAL, "%s:%u: %s '%s'; expected %s", p->file, p->line, kind, found,
 		       expected);
 }
 

@@ -54,10 +54,10 @@ static uint64_t parse_number(const char **text)
 static int compare_versions(const char *version, const char *bound)
 {
 	while (*bound) {
-		uint64_t ours = parse_number(&version), theirs = parse_number(&bound);
+		uint64_t number = parse_number(&version), bound_number = parse_number(&bound);
 
-		if (ours != theirs)
-			return ours < theirs ? -1 : 1;
+		if (number != bound_number)
+			return number < bound_number ? -1 : 1;
 	}
 	return 0;
 }

@@ -22,9 +22,9 @@ static int remove_folders(const char *command, int end)
 {
 	static struct jp_run_dir dir;
 	const int waited = jp_survivor_wait();
-	int none;
+	int no_fd;
 
-	while (jp_message_receive(end, &dir, sizeof(dir), &none))
+	while (jp_message_receive(end, &dir, sizeof(dir), &no_fd))
 		jp_run_dir_remove(dir.path);
 	close(end);
 	return jp_survivor_status(command, waited);
@@ -49,13 +49,13 @@ bool jp_fork_and_clean_up(const char *command, int *status)
 /* Runs in the child, which can remove the folder even if SIGKILL ends the parent. */
 int jp_make_removable_folder(struct jp_run_dir *dir, const char *path, struct jp_error *err)
 {
-	static int made;
-	int ret = !path && made == MOST ? jp_fail(err, ENOSPC, "too many folders")
-					: jp_run_dir_make(dir, path, err);
+	static int nr_made;
+	int ret = !path && nr_made == MOST ? jp_fail(err, ENOSPC, "too many folders")
+					   : jp_run_dir_make(dir, path, err);
 
 	if (ret || path)
 		return ret;
-	made++;
+	nr_made++;
 	if (jp_message_send(channel, dir, sizeof(*dir), -1))
 		return 0;
 	jp_run_dir_remove(dir->path);

@@ -77,20 +77,20 @@ static bool parse(struct explain_request *request, int argc, char **argv, int *s
 static int get_status(const struct jp_explanation *explanation,
 		      const struct explain_request *request)
 {
-	double found = 0, of = 0;
+	double value = 0, total = 0;
 
 	if (!*request->limit.name)
 		return jp_explain_healthy(explanation) ? JP_EXIT_OK : JP_EXIT_BAD;
 	for (size_t i = 0; i < explanation->nr_causes; i++) {
-		const struct jp_blamed *one = &explanation->causes[i];
+		const struct jp_blamed *blamed = &explanation->causes[i];
 
-		if (strcmp(one->cause->id, request->limit.name) != 0)
+		if (strcmp(blamed->cause->id, request->limit.name) != 0)
 			continue;
-		found = request->limit.percent ? one->share : (double)one->samples;
-		of = 1;
+		value = request->limit.percent ? blamed->share : (double)blamed->samples;
+		total = 1;
 	}
-	return jp_limit_check(&request->limit, "explain", request->truth.gathering.capture, found,
-			      of);
+	return jp_limit_check(&request->limit, "explain", request->truth.gathering.capture, value,
+			      total);
 }
 
 static int explain_file(const struct explain_request *request)

@@ -143,7 +143,7 @@ static int read_and_lint(struct linting *linting, int argc, char **argv)
 {
 	enum { FILES = 1, RULES };
 	struct jp_operands files = {0};
-	bool all = false, rules = false;
+	bool list_all = false, rules = false;
 	const struct jp_option options[] = {
 		{"FILE", .rest = &files, .modes = FILES,
 		 .help = "a jitdump (jit-PID.dump) or a perf map (perf-PID.map)"},
@@ -155,7 +155,7 @@ static int read_and_lint(struct linting *linting, int argc, char **argv)
 		{"--allow", .value = "RULE", .print_values = jp_print_lint_rules,
 		 .take = parse_allow, .context = linting, .modes = FILES,
 		 .help = "skip RULE; repeatable"},
-		{"--all", .set = &all, .modes = FILES,
+		{"--all", .set = &list_all, .modes = FILES,
 		 .help = "print all findings of each rule, not only five"},
 		{"--json", .set = &linting->json, .modes = FILES, .help = "print one JSON object"},
 		{"--rules", .set = &rules, .modes = RULES, .help = "list the rules"},
@@ -171,7 +171,7 @@ static int read_and_lint(struct linting *linting, int argc, char **argv)
 	}
 	if (!files.count && !linting->pid)
 		return jp_command_fail_usage("lint", "expected FILE or --pid PID");
-	linting->most = all ? SIZE_MAX : SHOWN;
+	linting->most = list_all ? SIZE_MAX : SHOWN;
 	return lint_files(linting, &files);
 }
 

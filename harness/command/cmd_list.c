@@ -29,7 +29,7 @@ static void append_words(char *line, size_t size, char *const *argv)
 /* Prints a case in one line, shortened to the terminal's width. */
 static void print_case(const struct jp_case *cas)
 {
-	char line[4096], shown[4096];
+	char line[4096], shortened[4096];
 
 	snprintf(line, sizeof(line), "%-36s %-5s%s :", cas->name, cas->check ? "check" : "full",
 		 cas->control ? " control" : "");
@@ -37,7 +37,7 @@ static void print_case(const struct jp_case *cas)
 	append_words(line, sizeof(line), cas->capture_argv);
 	line[strlen(line) - strlen(" :")] = '\0';
 	puts(isatty(STDOUT_FILENO) ? jp_terminal_shorten(line, jp_terminal_width(STDOUT_FILENO),
-							 JP_CUT_END, shown, sizeof(shown))
+							 JP_CUT_END, shortened, sizeof(shortened))
 				   : line);
 }
 

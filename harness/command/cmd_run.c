@@ -107,12 +107,12 @@ struct run_progress {
 static void show_progress(const struct run_progress *progress)
 {
 	const uint64_t passed = jp_clock_now() - progress->begun;
-	const size_t left = progress->plan - progress->judged;
+	const size_t nr_left = progress->plan - progress->judged;
 	char rest[40] = "", failed[40] = "";
 
 	if (progress->judged)
 		snprintf(rest, sizeof(rest), ", %" PRIu64 " s left",
-			 passed / progress->judged * left / JP_NS_PER_S + 1);
+			 passed / progress->judged * nr_left / JP_NS_PER_S + 1);
 	if (progress->failures)
 		snprintf(failed, sizeof(failed), ", %zu failed", progress->failures);
 	jp_progress_show("[%zu of %zu%s%s] %s", progress->judged, progress->plan, failed, rest,
@@ -207,7 +207,7 @@ static int open_runner(const struct run_request *options, const struct jp_cases 
 		       struct jp_runner *runner, struct jp_error *err)
 {
 	jp_cleanup_arguments struct jp_arguments names = {0};
-	static const char *const none[] = {NULL};
+	static const char *const no_globs[] = {NULL};
 
 	for (size_t i = 0; i < cases->nr_cases; i++)
 		if (is_wanted(options, &cases->cases[i]))
@@ -215,7 +215,7 @@ static int open_runner(const struct run_request *options, const struct jp_cases 
 	if (names.failed)
 		return jp_fail(err, ENOMEM, "out of memory");
 	return jp_runner_open(runner, options->seed,
-			      names.list ? (const char *const *)names.list : none, err);
+			      names.list ? (const char *const *)names.list : no_globs, err);
 }
 
 /* Runs the cases in the runner process, which has privileges. Returns the exit status. */

@@ -163,19 +163,19 @@ static int judge(const struct score_request *request, const struct jp_run_dir *d
 					       : JP_EXIT_OK);
 }
 
-/* Finds the case folders of each profiler below @kept, where run_profilers() put them; or, if there
- * are none, takes all case folders in @kept as those of one profiler. */
-static int find_kept_folders(const char *kept, struct jp_case_folders *folders)
+/* Finds the case folders of each profiler below @run_folder, where run_profilers() put them; or, if
+ * there are none, takes all case folders in @run_folder as those of one profiler. */
+static int find_kept_folders(const char *run_folder, struct jp_case_folders *folders)
 {
 	for (int i = 0; i < 2; i++) {
 		struct jp_error err;
 		char path[4096];
 
-		if (jp_path_build(path, sizeof(path), &err, "%s/%s", kept, runs_of[i]) ||
+		if (jp_path_build(path, sizeof(path), &err, "%s/%s", run_folder, runs_of[i]) ||
 		    (!access(path, F_OK) && jp_case_folders_find(&folders[i], path)))
 			return -EIO;
 	}
-	return folders[0].count ? 0 : jp_case_folders_find(&folders[0], kept);
+	return folders[0].count ? 0 : jp_case_folders_find(&folders[0], run_folder);
 }
 
 static int rejudge(const struct score_request *request, const struct jp_case_folders *folders)

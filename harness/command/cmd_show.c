@@ -19,7 +19,7 @@ static const char *find_case(const struct jp_case_folders *folders, const char *
 			     struct jp_error *err)
 {
 	jp_cleanup_arguments struct jp_arguments names = {0}, globs = {0};
-	const char *found = NULL;
+	const char *case_dir = NULL;
 
 	for (size_t i = 0; i < folders->count; i++) {
 		const char *name = folders->paths[i] + strlen(dir);
@@ -31,14 +31,14 @@ static const char *find_case(const struct jp_case_folders *folders, const char *
 	for (size_t i = 0; i < folders->count; i++) {
 		if (!jp_globs_match(&globs, names.list[i]))
 			continue;
-		if (found) {
+		if (case_dir) {
 			jp_fail(err, EINVAL, "'%s' matches %s and others; expected one case", word,
-				found + strlen(dir) + strspn(found + strlen(dir), "/"));
+				case_dir + strlen(dir) + strspn(case_dir + strlen(dir), "/"));
 			return NULL;
 		}
-		found = folders->paths[i];
+		case_dir = folders->paths[i];
 	}
-	return found;
+	return case_dir;
 }
 
 static int show_folder(const char *folder, struct jp_error *err)

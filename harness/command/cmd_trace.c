@@ -81,14 +81,14 @@ static void print_result(const struct trace_request *request, const struct jp_ta
 /* Traces the program and prints the result. */
 static int trace_program(struct trace_request *request, struct jp_error *err)
 {
-	struct jp_trace found = {0};
-	int failed = jp_trace_program(&found, &request->program, err);
+	struct jp_trace trace = {0};
+	int failed = jp_trace_program(&trace, &request->program, err);
 
 	if (!failed && request->truth)
 		failed = jp_comparison_make(&request->comparison, request->truth, err);
 	if (!failed)
-		print_result(request, &found.tally);
-	jp_trace_free(&found);
+		print_result(request, &trace.tally);
+	jp_trace_free(&trace);
 	return failed;
 }
 

@@ -94,7 +94,7 @@ static int run_command(struct trial_request *request, const struct trial_run *ru
 	return failed;
 }
 
-static int remove_entry(const char *path, const struct stat *entry, int kind, struct FTW *place)
+static int remove_entry(const char *path, const struct stat *entry, int kind, struct FTW *position)
 {
 	return remove(path);
 }
@@ -209,7 +209,7 @@ static void sum_up(struct trial_request *request)
 static int run_trial(void *context)
 {
 	struct trial_request *request = context;
-	const struct jp_tally *whole = &request->tallies[RUNS - 1];
+	const struct jp_tally *tally = &request->tallies[RUNS - 1];
 	const size_t first = request->once ? RUNS - 1 : 0;
 	struct jp_error err = {""};
 	int failed = 0;
@@ -219,9 +219,9 @@ static int run_trial(void *context)
 	if (failed)
 		return failed == -ECANCELED ? JP_EXIT_SKIPPED : jp_command_fail("trial", &err);
 	sum_up(request);
-	jp_cells_add_run(&request->cells, whole, &request->all);
+	jp_cells_add_run(&request->cells, tally, &request->all);
 	for (size_t i = first; i < RUNS - 1; i++)
-		jp_cells_add_killed(&request->cells, &request->tallies[i], whole, runs[i].map_name,
+		jp_cells_add_killed(&request->cells, &request->tallies[i], tally, runs[i].map_name,
 				    runs[i].dump_name);
 	if (request->json) {
 		write_result(request);

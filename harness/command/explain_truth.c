@@ -55,78 +55,78 @@ static const char *find_unnamed_cause(const struct jp_gathering *ask)
 
 /* Collects the validators' findings. If the capture has no source of names, the validators do not
  * judge names: then adds the cause of that. */
-static void collect_truth(struct truth_causes *all, const struct jp_findings *findings)
+static void collect_truth(struct truth_causes *causes, const struct jp_findings *findings)
 {
-	const struct jp_gathering *ask = all->gathering;
+	const struct jp_gathering *ask = causes->gathering;
 	const bool mapped = ask->perf_maps;
 
-	all->samples = count_in_code(findings);
+	causes->samples = count_in_code(findings);
 	for (size_t i = 0; i < findings->nr_exceptions; i++) {
 		const struct jp_exception *exception = &findings->exceptions[i];
 		const struct jp_cause *cause =
 			jp_cause_of_word(exception->metric, exception->cause);
-		uint64_t *found = cause ? &all->found[find_index(cause)] : NULL;
+		uint64_t *nr_found = cause ? &causes->found[find_index(cause)] : NULL;
 
 		/* Two unwinding methods may fail for the same sample: take the larger count, not
 		 * the sum. */
-		if (found)
-			*found = jp_max(*found, exception->count);
+		if (nr_found)
+			*nr_found = jp_max(*nr_found, exception->count);
 	}
 	if (!mapped && !ask->injected)
-		all->found[find_index(jp_cause_find(find_unnamed_cause(ask)))] = all->samples;
+		causes->found[find_index(jp_cause_find(find_unnamed_cause(ask)))] = causes->samples;
 }
 
-static void collect_explanation(struct truth_causes *all)
+static void collect_explanation(struct truth_causes *causes)
 {
-	const struct jp_explanation *explanation = &all->explanation;
+	const struct jp_explanation *explanation = &causes->explanation;
 
 	for (size_t i = 0; i < explanation->nr_causes; i++) {
 		size_t index = find_index(explanation->causes[i].cause);
 
-		all->explained[index] = explanation->causes[i].samples;
-		all->accused[index] = i < explanation->nr_accused;
+		causes->explained[index] = explanation->causes[i].samples;
+		causes->accused[index] = i < explanation->nr_accused;
 	}
 }
 
 /* Returns the number of samples of the most frequent cause that both explain and the truth name. */
-static uint64_t count_explained_samples(const struct truth_causes *all)
+static uint64_t count_explained_samples(const struct truth_causes *causes)
 {
-	uint64_t most = 0;
+	uint64_t max = 0;
 
 	for (size_t i = 0; jp_cause_at(i); i++)
-		if (all->accused[i] && all->found[i])
-			most = jp_max(most, jp_max(all->explained[i], all->found[i]));
-	return most;
+		if (causes->accused[i] && causes->found[i])
+			max = jp_max(max, jp_max(causes->explained[i], causes->found[i]));
+	return max;
 }
 
 /* Returns the verdict on a cause: "right", "wrong", "missed"; "covered": missed, but it spoils no
  * more samples than a cause that explain names rightly; "unjudged": the truth does not cover it;
  * NULL: neither explain nor the truth names it. */
-static const char *judge_cause(const struct truth_causes *all, size_t i)
+static const char *judge_cause(const struct truth_causes *causes, size_t i)
 {
 	const struct jp_cause *cause = jp_cause_at(i);
-	const uint64_t found = all->found[i];
+	const uint64_t nr_found = causes->found[i];
 	/* A missing file also affects names of native code, about which the truth states
 	 * nothing. */
 	const bool of_file = strcmp(cause->id, "missing-file") == 0 ||
 			     strcmp(cause->id, "stripped-symbols") == 0;
-	const bool judged = jp_cause_is_judged(cause) && (found || !of_file);
+	const bool judged = jp_cause_is_judged(cause) && (nr_found || !of_file);
 
 	if (!judged)
-		return all->accused[i] ? "unjudged" : NULL;
-	if (all->accused[i])
-		return found ? "right" : "wrong";
-	if (found <= JP_EXPLAIN_ACCUSES * (double)all->samples)
+		return causes->accused[i] ? "unjudged" : NULL;
+	if (causes->accused[i])
+		return nr_found ? "right" : "wrong";
+	if (nr_found <= JP_EXPLAIN_ACCUSES * (double)causes->samples)
 		return NULL;
-	if (all->explained[i])
+	if (causes->explained[i])
 		return "right";
-	return found <= count_explained_samples(all) ? "covered" : "missed";
+	return nr_found <= count_explained_samples(causes) ? "covered" : "missed";
 }
 
-static bool do_causes_agree(const struct truth_causes *all)
+static bool do_causes_agree(const struct truth_causes *causes)
 {
 	for (size_t i = 0; jp_cause_at(i); i++) {
-		const char *verdict = judge_cause(all, i);
+		const char *verdict = judge_cause(causes, i);
 
 		if (verdict && (!strcmp(verdict, "wrong") || !strcmp(verdict, "missed")))
 			return false;
@@ -134,38 +134,38 @@ static bool do_causes_agree(const struct truth_causes *all)
 	return true;
 }
 
-static bool print_comparison(const struct truth_causes *all)
+static bool print_comparison(const struct truth_causes *causes)
 {
 	struct jp_json json;
-	const bool agree = do_causes_agree(all);
+	const bool agree = do_causes_agree(causes);
 
-	if (all->json) {
+	if (causes->json) {
 		jp_json_begin(&json, stdout);
 		jp_json_object(&json, NULL);
 		jp_json_bool(&json, "agree", agree);
-		jp_json_u64(&json, "samples", all->samples);
+		jp_json_u64(&json, "samples", causes->samples);
 		jp_json_array(&json, "causes");
 	} else {
 		printf("%s: explain and the truth %s, by %" PRIu64 " samples in emitted code\n",
-		       all->gathering->capture, agree ? "agree" : "differ", all->samples);
+		       causes->gathering->capture, agree ? "agree" : "differ", causes->samples);
 	}
 	for (size_t i = 0; jp_cause_at(i); i++) {
-		const char *verdict = judge_cause(all, i), *id = jp_cause_at(i)->id;
+		const char *verdict = judge_cause(causes, i), *id = jp_cause_at(i)->id;
 
-		if (verdict && all->json) {
+		if (verdict && causes->json) {
 			jp_json_object(&json, NULL);
 			jp_json_string(&json, "id", id);
 			jp_json_string(&json, "verdict", verdict);
-			jp_json_u64(&json, "explain", all->explained[i]);
-			jp_json_u64(&json, "truth", all->found[i]);
+			jp_json_u64(&json, "explain", causes->explained[i]);
+			jp_json_u64(&json, "truth", causes->found[i]);
 			jp_json_end(&json);
 		} else if (verdict) {
 			printf("  %-8s %-24s explain: %" PRIu64 " samples; the truth: %" PRIu64
 			       "\n",
-			       verdict, id, all->explained[i], all->found[i]);
+			       verdict, id, causes->explained[i], causes->found[i]);
 		}
 	}
-	if (all->json) {
+	if (causes->json) {
 		jp_json_end(&json);
 		jp_json_end(&json);
 	}
@@ -176,30 +176,31 @@ static bool print_comparison(const struct truth_causes *all)
  * status. */
 static int compare_causes(struct jp_truth_request *request, const char *dir, struct jp_error *err)
 {
-	static struct truth_causes all;
+	static struct truth_causes causes;
 	static struct jp_result result;
 	const struct jp_explain_options options = {0};
 	const struct jp_gathering *ask = &request->gathering;
 	struct jp_cases *cases = jp_case_folder_definition(dir, err);
 
-	if (!cases || jp_explain(ask->injected ?: ask->capture, &options, &all.explanation, err)) {
+	if (!cases ||
+	    jp_explain(ask->injected ?: ask->capture, &options, &causes.explanation, err)) {
 		jp_cases_free(cases);
 		return JP_EXIT_BROKEN;
 	}
-	all.gathering = ask;
-	all.json = request->json;
+	causes.gathering = ask;
+	causes.json = request->json;
 	jp_case_folder_judge(&cases->cases[0], dir, &result);
-	collect_truth(&all, &result.findings);
-	collect_explanation(&all);
-	if (!all.samples)
+	collect_truth(&causes, &result.findings);
+	collect_explanation(&causes);
+	if (!causes.samples)
 		jp_fail(err, ENODATA, "%s: no sample in emitted code%s%s", ask->capture,
 			*result.why ? ": " : "", result.why);
 	jp_findings_free(&result.findings);
 	jp_cases_free(cases);
-	jp_explanation_free(&all.explanation);
-	if (!all.samples)
+	jp_explanation_free(&causes.explanation);
+	if (!causes.samples)
 		return JP_EXIT_BROKEN;
-	return print_comparison(&all) ? JP_EXIT_OK : JP_EXIT_BAD;
+	return print_comparison(&causes) ? JP_EXIT_OK : JP_EXIT_BAD;
 }
 
 int jp_explain_truth(struct jp_truth_request *request)

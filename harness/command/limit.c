@@ -8,14 +8,15 @@
 #include "harness/base/exits.h"
 #include "harness/command/command_line.h"
 
-int jp_limit_parse(struct jp_limit *limit, const char *what, const char *text, struct jp_error *err)
+int jp_limit_parse(struct jp_limit *limit, const char *value_name, const char *text,
+		   struct jp_error *err)
 {
 	const char *greater = strchr(text, '>');
 	size_t length = greater ? (size_t)(greater - text) : 0;
 	char *end;
 
 	if (!length || length >= sizeof(limit->name))
-		return jp_fail(err, EINVAL, "--fail-if=%s: expected %s>X", text, what);
+		return jp_fail(err, EINVAL, "--fail-if=%s: expected %s>X", text, value_name);
 	memcpy(limit->name, text, length);
 	limit->name[length] = '\0';
 	limit->above = strtod(greater + 1, &end);
@@ -27,13 +28,13 @@ int jp_limit_parse(struct jp_limit *limit, const char *what, const char *text, s
 }
 
 int jp_limit_check(const struct jp_limit *limit, const char *command, const char *file,
-		   double count, double of)
+		   double count, double total)
 {
 	struct jp_error excess;
 	double value = count;
 
 	if (limit->percent)
-		value = of ? 100 * count / of : 0;
+		value = total ? 100 * count / total : 0;
 	if (!(value > limit->above))
 		return JP_EXIT_OK;
 	jp_fail(&excess, 0, "%s: %s is %.17g%s, above %.17g", file, limit->name, value,

@@ -12,11 +12,12 @@ struct jp_limit {
 	bool percent;
 };
 
-/* Parses @text, the value of --fail-if. @what: the word for its NAME in the usage. Returns 0 or
- * -EINVAL. */
-int jp_limit_parse(struct jp_limit *limit, const char *what, const char *text,
+/* Parses @text, the value of --fail-if. @value_name: the word for its NAME in the usage. Returns 0
+ * or -EINVAL. */
+int jp_limit_parse(struct jp_limit *limit, const char *value_name, const char *text,
 		   struct jp_error *err);
-/* Returns JP_EXIT_OK, or JP_EXIT_BAD and prints a message if @count, or its share of @of, exceeds
+/* Returns JP_EXIT_OK, or JP_EXIT_BAD and prints a message if @count, or its share of @total,
+ * exceeds
  * @limit. */
 int jp_limit_check(const struct jp_limit *limit, const char *command, const char *file,
-		   double count, double of);
+		   double count, double total);

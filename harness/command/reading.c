@@ -15,12 +15,12 @@ bool jp_reading_begin_with(const char *command, const struct jp_confine *confine
 	return ret;
 }
 
-bool jp_reading_begin(const char *command, const char *input, const char *folder, const char *other,
-		      int *status)
+bool jp_reading_begin(const char *command, const char *input, const char *folder,
+		      const char *other_folder, int *status)
 {
 	const struct jp_confine confine = {
 		.readable = {.input = input,
-			     .folders = {folder, other},
+			     .folders = {folder, other_folder},
 			     .harmless = jp_file_may_be_shown},
 	};
 

@@ -35,7 +35,7 @@ struct run_answer {
 };
 
 static void judge_case(struct jp_report *report, const struct run_task *work, int ktap,
-		       struct run_answer *done)
+		       struct run_answer *answer)
 {
 	const struct jp_case *cas = &report->cases->cases[work->index];
 	struct jp_result *result = jp_report_next(report);
@@ -49,7 +49,7 @@ static void judge_case(struct jp_report *report, const struct run_task *work, in
 	}
 	result->seconds = work->seconds;
 	jp_report_add(report, ktap);
-	done->outcome = result->outcome;
+	answer->outcome = result->outcome;
 }
 
 /* Reports the case of @work in a run whose cases are not judged (--no-judge). */
@@ -97,12 +97,12 @@ static int end_report(struct jp_report *report, const char *dir, int junit,
 	return status;
 }
 
-static void cut_report_short(struct jp_report *report, const char *dir, const char *why,
+static void cut_report_short(struct jp_report *report, const char *dir, const char *reason,
 			     struct jp_new_file *page)
 {
 	struct jp_error err = {""};
 
-	jp_report_cut_short(report, why);
+	jp_report_cut_short(report, reason);
 	if (keep_page(report, dir, page, &err))
 		jp_command_fail("run", &err);
 }
@@ -114,7 +114,7 @@ static int serve_runner(const struct jp_run_start *start, int channel, struct jp
 	const char *dir = start->dir->path;
 	struct jp_report *report = start->report;
 	static struct run_task work;
-	bool whole = false;
+	bool is_finished = false;
 	int fd;
 
 	if (jp_report_begin(report, start->cases, start->plan))
@@ -122,23 +122,23 @@ static int serve_runner(const struct jp_run_start *start, int channel, struct jp
 	if (!report->screen.used)
 		printf("# seed %" PRIu64 "\n", start->seed);
 	fflush(stdout);
-	while (!whole && jp_message_receive(channel, &work, sizeof(work), &fd)) {
-		struct run_answer done = {0};
+	while (!is_finished && jp_message_receive(channel, &work, sizeof(work), &fd)) {
+		struct run_answer answer = {0};
 
 		if (work.kind == JUDGE)
-			judge_case(report, &work, fd, &done);
+			judge_case(report, &work, fd, &answer);
 		else if (work.kind == UNJUDGED)
 			report_unjudged_case(report, &work);
 		else if (work.kind == CUT_SHORT)
 			cut_report_short(report, dir, work.why, page);
 		else
-			done.status = end_report(report, dir, fd, page);
-		whole = work.kind >= CUT_SHORT;
+			answer.status = end_report(report, dir, fd, page);
+		is_finished = work.kind >= CUT_SHORT;
 		if (fd >= 0)
 			close(fd);
-		jp_message_send(channel, &done, sizeof(done), -1);
+		jp_message_send(channel, &answer, sizeof(answer), -1);
 	}
-	if (!whole)
+	if (!is_finished)
 		cut_report_short(report, dir, "the runner is gone", page);
 	jp_new_file_discard(page);
 	jp_report_free(report);
@@ -175,9 +175,9 @@ static int judge_and_stay(const struct jp_run_start *start, int channel, int *st
 					   .after = clean_up,
 					   .context = (void *)start};
 	struct jp_new_file page = {0};
-	int ret, none;
+	int ret, no_fd;
 
-	if (!jp_message_receive(channel, start->dir, sizeof(*start->dir), &none)) {
+	if (!jp_message_receive(channel, start->dir, sizeof(*start->dir), &no_fd)) {
 		close(channel);
 		*status = clean_up((void *)start, JP_EXIT_OK);
 		return 1;
@@ -236,19 +236,19 @@ int jp_run_judge_start(struct jp_run_judge *judge, const struct jp_run_start *st
 }
 
 static bool ask_judge(const struct jp_run_judge *judge, const struct run_task *work, int fd,
-		      struct run_answer *done)
+		      struct run_answer *answer)
 {
-	int none;
+	int no_fd;
 
 	return jp_message_send(judge->channel, work, sizeof(*work), fd) &&
-	       jp_message_receive(judge->channel, done, sizeof(*done), &none);
+	       jp_message_receive(judge->channel, answer, sizeof(*answer), &no_fd);
 }
 
 bool jp_run_judge_case(const struct jp_run_judge *judge, size_t index, const char *dir,
 		       bool watched, struct jp_result *result)
 {
 	static struct run_task work;
-	struct run_answer done = {0};
+	struct run_answer answer = {0};
 	int ktap = -1;
 	bool judge_lives;
 
@@ -262,11 +262,11 @@ bool jp_run_judge_case(const struct jp_run_judge *judge, size_t index, const cha
 		snprintf(work.dir, sizeof(work.dir), "%s", dir);
 		ktap = jp_run_dir_create(dir, "ktap.txt", NULL);
 	}
-	judge_lives = ask_judge(judge, &work, ktap, &done);
+	judge_lives = ask_judge(judge, &work, ktap, &answer);
 	if (ktap >= 0)
 		close(ktap);
 	if (judge_lives)
-		result->outcome = done.outcome;
+		result->outcome = answer.outcome;
 	return judge_lives;
 }
 
@@ -275,18 +275,18 @@ bool jp_run_judge_unjudged(const struct jp_run_judge *judge, size_t index, bool 
 {
 	const struct run_task work = {
 		.kind = UNJUDGED, .index = index, .watched = watched, .outcome = result->outcome};
-	struct run_answer done;
+	struct run_answer answer;
 
-	return ask_judge(judge, &work, -1, &done);
+	return ask_judge(judge, &work, -1, &answer);
 }
 
-bool jp_run_judge_cut_short(const struct jp_run_judge *judge, const char *why)
+bool jp_run_judge_cut_short(const struct jp_run_judge *judge, const char *reason)
 {
 	struct run_task work = {.kind = CUT_SHORT};
-	struct run_answer done;
+	struct run_answer answer;
 
-	snprintf(work.why, sizeof(work.why), "%s", why);
-	return ask_judge(judge, &work, -1, &done);
+	snprintf(work.why, sizeof(work.why), "%s", reason);
+	return ask_judge(judge, &work, -1, &answer);
 }
 
 bool jp_run_judge_orphaned(const struct jp_run_judge *judge)
@@ -297,9 +297,9 @@ bool jp_run_judge_orphaned(const struct jp_run_judge *judge)
 bool jp_run_judge_end(const struct jp_run_judge *judge, int junit, int *status)
 {
 	const struct run_task work = {.kind = END};
-	struct run_answer done;
-	bool judge_lives = ask_judge(judge, &work, junit, &done);
+	struct run_answer answer;
+	bool judge_lives = ask_judge(judge, &work, junit, &answer);
 
-	*status = judge_lives ? done.status : JP_EXIT_BROKEN;
+	*status = judge_lives ? answer.status : JP_EXIT_BROKEN;
 	return judge_lives;
 }

@@ -43,8 +43,8 @@ bool jp_run_judge_case(const struct jp_run_judge *judge, size_t index, const cha
  * @result. */
 bool jp_run_judge_unjudged(const struct jp_run_judge *judge, size_t index, bool watched,
 			   const struct jp_result *result);
-/* Makes the judge end the report early, for the reason @why. */
-bool jp_run_judge_cut_short(const struct jp_run_judge *judge, const char *why);
+/* Makes the judge end the report early, for the reason @reason. */
+bool jp_run_judge_cut_short(const struct jp_run_judge *judge, const char *reason);
 /* Returns whether the parent, which should clean up, was killed. */
 bool jp_run_judge_orphaned(const struct jp_run_judge *judge);
 /* Makes the judge report the totals and write JUnit results to the descriptor @junit (-1: none).

@@ -74,14 +74,14 @@ static bool act_on_records(struct jp_answer *answer, struct jp_watch *watch, con
 	static const char *const parts[] = {
 		[JP_FIELDS_RANGE] = "range", [JP_FIELDS_PROT] = "prot", [JP_FIELDS_NAME] = "name",
 		[JP_FIELDS_PLACE] = "place", [JP_FIELDS_ALL] = "all",   NULL};
-	int how = find_word(parts, act->word);
+	int fields = find_word(parts, act->word);
 
 	if (strcmp(act->verb, "forget") == 0)
 		jp_watch_skip(watch);
 	else if (strcmp(act->verb, "say") == 0)
 		jp_answer_text(answer, "%s", act->word);
-	else if (strcmp(act->verb, "report") == 0 && parts[how])
-		jp_answer_maps(answer, watch, (enum jp_map_fields)how);
+	else if (strcmp(act->verb, "report") == 0 && parts[fields])
+		jp_answer_maps(answer, watch, (enum jp_map_fields)fields);
 	else
 		return false;
 	return true;

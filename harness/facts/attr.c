@@ -85,12 +85,12 @@ static void try_max_stacks(struct jp_answer *answer)
 	if (limit < 0)
 		jp_answer_missing(answer, "kernel.perf_event_max_stack");
 	jp_answer_list(answer);
-	for (long more = 0; more < 2; more++) {
+	for (long excess = 0; excess < 2; excess++) {
 		struct perf_event_attr attr = jp_trial_make_dummy_attr();
 
 		attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
-		attr.sample_max_stack = (uint16_t)(limit + more);
-		jp_answer_text(answer, "%s %s", more ? "one more" : "the sysctl's",
+		attr.sample_max_stack = (uint16_t)(limit + excess);
+		jp_answer_text(answer, "%s %s", excess ? "one more" : "the sysctl's",
 			       jp_answer_errno(jp_trial_open(&attr)));
 	}
 }

@@ -12,15 +12,15 @@ enum { BITS = 64 };
 static void try_flags(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_trial_make_dummy_attr();
-	unsigned int other = answer->how >> 8 & 0xff;
+	unsigned int second_bit = answer->how >> 8 & 0xff;
 
 	if (!jp_trial_is_allowed(answer))
 		return;
 	attr.size = PERF_ATTR_SIZE_VER7;
 	attr.sample_type |= (uint64_t)answer->how >> 16;
 	jp_attr_set_bit(&attr, answer->how & 0xff);
-	if (other)
-		jp_attr_set_bit(&attr, other);
+	if (second_bit)
+		jp_attr_set_bit(&attr, second_bit);
 	jp_answer_text(answer, "%s", jp_answer_errno(jp_trial_open(&attr)));
 }
 
@@ -65,7 +65,7 @@ static bool is_known(enum part part, int error)
 static void find_highest_bit(struct jp_answer *answer)
 {
 	enum part part = (enum part)answer->how;
-	int found = part == FLAG ? -1 : 0;
+	int highest = part == FLAG ? -1 : 0;
 
 	if (!jp_trial_is_allowed(answer))
 		return;
@@ -73,12 +73,12 @@ static void find_highest_bit(struct jp_answer *answer)
 		struct perf_event_attr attr = make_attr(part, bit);
 
 		if (is_known(part, jp_trial_open(&attr)))
-			found = (int)bit;
+			highest = (int)bit;
 	}
-	if (found < 0)
+	if (highest < 0)
 		jp_answer_missing(answer, "any flag of attr");
 	else
-		jp_answer_number(answer, (uint64_t)found);
+		jp_answer_number(answer, (uint64_t)highest);
 }
 
 static const struct jp_fact facts[] = {

@@ -128,7 +128,7 @@ static void grow_new_heap(struct jp_answer *answer)
 	struct perf_event_attr attr = jp_watch_sideband();
 	int program = jp_tiny_make_brk_caller(answer);
 	struct jp_event event;
-	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	uintptr_t stack_addr = (uintptr_t)__builtin_frame_address(0);
 	struct jp_watch watch;
 
 	attr.enable_on_exec = 1;
@@ -140,7 +140,7 @@ static void grow_new_heap(struct jp_answer *answer)
 	/* Only the heap is a mapping of data far below the stack. */
 	while (jp_watch_next(&watch, &event))
 		if (event.type == JP_EVENT_MAP && event.map.prot == JP_RW &&
-		    event.map.addr < here / 2)
+		    event.map.addr < stack_addr / 2)
 			jp_answer_text(answer, "%llu pages %s",
 				       (unsigned long long)(event.map.len / jp_test_region_page()),
 				       event.map.name);
@@ -148,10 +148,10 @@ static void grow_new_heap(struct jp_answer *answer)
 
 static void protect_stack_page(struct jp_answer *answer, struct jp_watch *watch)
 {
-	uintptr_t page = jp_test_region_page(), here = (uintptr_t)__builtin_frame_address(0);
+	uintptr_t page = jp_test_region_page(), stack_addr = (uintptr_t)__builtin_frame_address(0);
 
 	/* The page below that of this function's frame, which is below the program's arguments. */
-	if (mprotect((void *)((here & ~(page - 1)) - page), page, JP_RWX))
+	if (mprotect((void *)((stack_addr & ~(page - 1)) - page), page, JP_RWX))
 		jp_answer_failed(answer, "mprotect");
 	jp_answer_names(answer, watch);
 }

@@ -18,20 +18,20 @@
  * is of one CPU. */
 static void pin_to_one_cpu(struct jp_answer *answer)
 {
-	cpu_set_t set, one;
+	cpu_set_t set, only_cpu;
 
 	if (sched_getaffinity(0, sizeof(set), &set)) {
 		jp_answer_failed(answer, "sched_getaffinity");
 		return;
 	}
-	CPU_ZERO(&one);
+	CPU_ZERO(&only_cpu);
 	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
 		if (CPU_ISSET(cpu, &set)) {
-			CPU_SET(cpu, &one);
+			CPU_SET(cpu, &only_cpu);
 			break;
 		}
 	}
-	if (sched_setaffinity(0, sizeof(one), &one))
+	if (sched_setaffinity(0, sizeof(only_cpu), &only_cpu))
 		jp_answer_failed(answer, "sched_setaffinity");
 }
 

@@ -65,24 +65,24 @@ static void clone_child(struct jp_answer *answer, struct jp_watch *watch)
 
 static void clone_with_pid(struct jp_answer *answer)
 {
-	pid_t wanted = 5000;
+	pid_t wanted_pid = 5000;
 	/* struct clone_args as of Linux 5.5. */
-	uint64_t args[10] = {0, 0, 0, 0, SIGCHLD, 0, 0, 0, (uint64_t)(uintptr_t)&wanted, 1};
+	uint64_t args[10] = {0, 0, 0, 0, SIGCHLD, 0, 0, 0, (uint64_t)(uintptr_t)&wanted_pid, 1};
 	long pid;
 
 	/* Try pids until one is free. */
 	do {
-		wanted--;
+		wanted_pid--;
 		pid = syscall(SYS_clone3, args, sizeof(args));
-	} while (pid < 0 && errno == EEXIST && wanted > 1000);
+	} while (pid < 0 && errno == EEXIST && wanted_pid > 1000);
 	if (pid == 0)
 		_exit(0);
 	if (pid < 0 && errno == EPERM)
 		jp_answer_missing(answer, "clone3 with set_tid: EPERM");
 	else
 		jp_answer_text(answer, "%s",
-			       pid == wanted ? "the pid asked for"
-					     : jp_answer_errno(pid < 0 ? errno : 0));
+			       pid == wanted_pid ? "the pid asked for"
+						 : jp_answer_errno(pid < 0 ? errno : 0));
 	if (pid > 0)
 		jp_fact_wait(answer, (pid_t)pid);
 }

@@ -30,20 +30,20 @@ static const char *format_prot(const struct jp_event *event, char text[4])
 }
 
 static void answer_map(struct jp_answer *answer, const struct jp_event *event, int page,
-		       enum jp_map_fields how)
+		       enum jp_map_fields fields)
 {
 	uint64_t pages = event->map.len / jp_test_region_page();
 	char prot[4], text[JP_ANSWER_TEXT], pgoff[32];
 	int used, from;
 
 	used = snprintf(text, sizeof(text), "%d+%llu", page, (unsigned long long)pages);
-	if (how >= JP_FIELDS_PROT)
+	if (fields >= JP_FIELDS_PROT)
 		used += snprintf(text + used, sizeof(text) - (size_t)used, " %s",
 				 format_prot(event, prot));
-	if (how >= JP_FIELDS_NAME)
+	if (fields >= JP_FIELDS_NAME)
 		used += snprintf(text + used, sizeof(text) - (size_t)used, " %.*s",
 				 JP_MAP_NAME_BYTES, event->map.name);
-	if (how >= JP_FIELDS_PLACE) {
+	if (fields >= JP_FIELDS_PLACE) {
 		/* The offset of an anonymous mapping may be an address in the test region: state
 		 * its page. */
 		if (find_page(event->map.pgoff, &from))
@@ -54,12 +54,12 @@ static void answer_map(struct jp_answer *answer, const struct jp_event *event, i
 		used += snprintf(text + used, sizeof(text) - (size_t)used, " pgoff=%s ino=%s",
 				 pgoff, event->map.ino ? "yes" : "no");
 	}
-	if (how >= JP_FIELDS_ALL)
+	if (fields >= JP_FIELDS_ALL)
 		snprintf(text + used, sizeof(text) - (size_t)used, " flags=%#x", event->map.flags);
 	jp_answer_text(answer, "%s", text);
 }
 
-void jp_answer_maps(struct jp_answer *answer, struct jp_watch *watch, enum jp_map_fields how)
+void jp_answer_maps(struct jp_answer *answer, struct jp_watch *watch, enum jp_map_fields fields)
 {
 	struct jp_event event;
 	int page;
@@ -67,7 +67,7 @@ void jp_answer_maps(struct jp_answer *answer, struct jp_watch *watch, enum jp_ma
 	jp_answer_list(answer);
 	while (jp_watch_next(watch, &event))
 		if (event.type == JP_EVENT_MAP && find_page(event.map.addr, &page))
-			answer_map(answer, &event, page, how);
+			answer_map(answer, &event, page, fields);
 }
 
 void jp_answer_names(struct jp_answer *answer, struct jp_watch *watch)

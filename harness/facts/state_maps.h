@@ -17,7 +17,7 @@ enum jp_map_fields {
 	JP_FIELDS_ALL,   /* "0+4 r-x //anon pgoff=page 0 ino=no flags=0x2" */
 };
 /* Adds to the answer a list of the mapping records in the test region. */
-void jp_answer_maps(struct jp_answer *answer, struct jp_watch *watch, enum jp_map_fields how);
+void jp_answer_maps(struct jp_answer *answer, struct jp_watch *watch, enum jp_map_fields fields);
 /* Adds a list of all mapping records: "r-x //anon". */
 void jp_answer_names(struct jp_answer *answer, struct jp_watch *watch);
 

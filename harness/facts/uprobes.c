@@ -30,24 +30,24 @@ static bool find_place(struct jp_answer *answer, const void *addr, struct place 
 	struct jp_procmap *maps = NULL;
 	struct jp_error err = {""};
 	size_t size, count = 0;
-	bool found = false;
+	bool has_place = false;
 	jp_cleanup_free char *text = jp_file_read("/proc/self/maps", 1 << 20, &size, &err);
 
 	if (!text || jp_procmaps_parse(text, size, &maps, &count, &err)) {
 		jp_answer_missing(answer, "/proc/self/maps: %s", err.text);
 		return false;
 	}
-	for (size_t i = 0; i < count && !found; i++) {
+	for (size_t i = 0; i < count && !has_place; i++) {
 		if (value < maps[i].start || value >= maps[i].end)
 			continue;
 		snprintf(place->path, sizeof(place->path), "%s", maps[i].name);
 		place->offset = value - maps[i].start + maps[i].offset;
-		found = true;
+		has_place = true;
 	}
 	free(maps);
-	if (!found)
+	if (!has_place)
 		jp_answer_missing(answer, "the file of the probed code");
-	return found;
+	return has_place;
 }
 
 static long read_uprobe_type(struct jp_answer *answer)

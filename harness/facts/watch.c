@@ -20,22 +20,22 @@ void jp_attr_set_bit(struct perf_event_attr *attr, unsigned int bit)
 struct perf_event_attr jp_watch_sideband(void)
 {
 	const struct jp_capture_options options = jp_capture_defaults();
-	const struct jp_abilities least = {0};
+	const struct jp_abilities required = {0};
 	struct perf_event_attr attr;
 
-	jp_attr_sideband(&attr, &options, &least);
+	jp_attr_sideband(&attr, &options, &required);
 	return attr;
 }
 
 struct perf_event_attr jp_watch_breakpoint(const void *addr)
 {
 	struct jp_capture_options options = jp_capture_defaults();
-	const struct jp_abilities least = {0};
+	const struct jp_abilities required = {0};
 	struct perf_event_attr attr;
 
 	options.chain = true;
 	options.stack = 0;
-	jp_attr_breakpoint(&attr, &options, &least, (uint64_t)(uintptr_t)addr);
+	jp_attr_breakpoint(&attr, &options, &required, (uint64_t)(uintptr_t)addr);
 	return attr;
 }
 

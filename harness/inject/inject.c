@@ -317,11 +317,12 @@ static int check_paths(struct jp_injection *inject)
 
 static int open_outputs(struct jp_injection *inject)
 {
-	const char *output = inject->options->output, *given = inject->options->folder;
+	const char *output = inject->options->output, *given_folder = inject->options->folder;
 	jp_cleanup_free char *folder = NULL;
 	int ret;
 
-	if (given ? !(folder = strdup(given)) : asprintf(&folder, "%s.jit", output) < 0)
+	if (given_folder ? !(folder = strdup(given_folder))
+			 : asprintf(&folder, "%s.jit", output) < 0)
 		return fail_for_memory(inject);
 	inject->fd = jp_new_file_open(&inject->file, output, 0600, inject->err);
 	if (inject->fd < 0)

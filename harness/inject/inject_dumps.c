@@ -289,9 +289,9 @@ static const char *check_clock(const struct dump_reading *dump)
 				       "record with -k mono";
 }
 
-/* Continues after invalid bytes, for the reason @why. Returns 0, or -errno if the file is
+/* Continues after invalid bytes, for the reason @reason. Returns 0, or -errno if the file is
  * unreadable. */
-static int skip_gap(struct dump_reading *dump, const struct jp_error *why)
+static int skip_gap(struct dump_reading *dump, const struct jp_error *reason)
 {
 	struct jp_jitdump_gap gap;
 	struct jp_error unreadable;
@@ -310,17 +310,17 @@ static int skip_gap(struct dump_reading *dump, const struct jp_error *why)
 		jp_inject_report(dump->read,
 				 "%s: %" PRIu64 " bytes skipped from offset %" PRIu64
 				 " to the end; the records before are used",
-				 why->text, gap.size, gap.at);
+				 reason->text, gap.size, gap.at);
 	else if (gap.size)
 		jp_inject_report(dump->read,
 				 "%s: %" PRIu64 " bytes skipped from offset %" PRIu64
 				 " to the next valid record",
-				 why->text, gap.size, gap.at);
+				 reason->text, gap.size, gap.at);
 	else
 		jp_inject_report(dump->read,
 				 "%s: bytes are missing before; the last record holds others, "
 				 "which are used",
-				 why->text);
+				 reason->text);
 	return 0;
 }
 
@@ -328,17 +328,17 @@ static int read_records(struct dump_reading *dump, struct jp_error *err)
 {
 	struct jp_inject_summary *summary = dump->read->summary;
 	struct jp_jitdump_record record;
-	struct jp_error why;
+	struct jp_error reason;
 	int ret;
 
-	while ((ret = jp_jitdump_next(dump->file, &record, &why))) {
+	while ((ret = jp_jitdump_next(dump->file, &record, &reason))) {
 		if (ret > 0 && read_record(dump, &record))
 			return jp_fail(err, ENOMEM, "%s: out of memory", dump->path);
 		if (ret == -EINVAL)
-			ret = skip_gap(dump, &why);
+			ret = skip_gap(dump, &reason);
 		else if (ret < 0)
 			jp_inject_report(dump->read, "%s: the records before it are used",
-					 why.text);
+					 reason.text);
 		if (ret < 0)
 			break;
 	}
@@ -386,14 +386,14 @@ int jp_inject_read_dump(struct jp_inject_dumps *dumps, size_t marker, const char
 				    .marker = marker,
 				    .path = path,
 				    .first = dumps->nr_codes};
-	struct jp_error why;
+	struct jp_error reason;
 	const char *trouble;
 	uint64_t size;
-	int ret, fd = jp_inject_open(read, path, owner, &size, &why);
+	int ret, fd = jp_inject_open(read, path, owner, &size, &reason);
 
-	dump.file = fd < 0 ? NULL : jp_jitdump_adopt(fd, path, size, &why);
+	dump.file = fd < 0 ? NULL : jp_jitdump_adopt(fd, path, size, &reason);
 	if (!dump.file) {
-		jp_inject_report(read, "%s", why.text);
+		jp_inject_report(read, "%s", reason.text);
 		return 0;
 	}
 	trouble = check_clock(&dump);

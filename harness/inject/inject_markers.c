@@ -30,14 +30,15 @@ static bool parse_marker_name(const char *path, uint32_t *pid)
 }
 
 /* Records in @known that the process of @marker mapped @path, with the marker's inode, or with any
- * inode if @any. Returns 1, 0 if @known contains that already, or -ENOMEM. */
+ * inode if @any_process. Returns 1, 0 if @known contains that already, or -ENOMEM. */
 static int note_mapping(struct jp_text_pool *known, const struct jp_marker *marker,
-			const char *path, bool any)
+			const char *path, bool any_process)
 {
 	const size_t count = known->count;
 	jp_cleanup_free char *key = NULL;
-	int length = any ? asprintf(&key, "%u - %s", marker->pid, path)
-			 : asprintf(&key, "%u %" PRIu64 " %s", marker->pid, marker->ino, path);
+	int length = any_process
+			     ? asprintf(&key, "%u - %s", marker->pid, path)
+			     : asprintf(&key, "%u %" PRIu64 " %s", marker->pid, marker->ino, path);
 
 	if (length < 0)
 		key = NULL;
@@ -100,11 +101,11 @@ struct dump_file {
 };
 
 /* Returns the entry of the file @st, whose value is the file's first marker, or NULL without
- * memory. @named: as in struct dump_file. */
+ * memory. @is_named: as in struct dump_file. */
 static struct jp_text *find_first_marker(struct jp_text_pool *files, const struct stat *st,
-					 bool named)
+					 bool is_named)
 {
-	const struct dump_file file = {st->st_dev, st->st_ino, named};
+	const struct dump_file file = {st->st_dev, st->st_ino, is_named};
 
 	return jp_text_keep(files, &file, sizeof(file));
 }
@@ -123,17 +124,17 @@ static int note_file(struct jp_text_pool *files, struct jp_marker *marker,
 {
 	jp_cleanup_free char *path = build_dump_path(read, marker);
 	jp_cleanup_close int fd = -1;
-	struct jp_error why;
+	struct jp_error reason;
 	struct stat st;
 	uint64_t size;
 
 	if (!path)
 		return -ENOMEM;
-	fd = jp_inject_open(read, path, -1, &size, &why);
+	fd = jp_inject_open(read, path, -1, &size, &reason);
 	if (fd < 0 || fstat(fd, &st) || is_other_file(marker, read, &st))
 		return 0;
-	for (int named = 0; named <= (marker->pid == marker->named); named++) {
-		struct jp_text *first = find_first_marker(files, &st, named);
+	for (int is_named = 0; is_named <= (marker->pid == marker->named); is_named++) {
+		struct jp_text *first = find_first_marker(files, &st, is_named);
 
 		if (!first)
 			return -ENOMEM;
@@ -150,13 +151,13 @@ static int find_owner(struct jp_text_pool *files, const struct jp_marker *marker
 {
 	const struct jp_text *named = find_first_marker(files, st, true),
 			     *any = find_first_marker(files, st, false);
-	const bool own = marker->pid == marker->named;
+	const bool is_own = marker->pid == marker->named;
 	const struct jp_marker *first;
 
 	if (!named || !any)
 		return -ENOMEM;
-	first = own || named->value ? named->value : any->value;
-	*owner = first && (first < marker || (named->value && !own)) ? first : NULL;
+	first = is_own || named->value ? named->value : any->value;
+	*owner = first && (first < marker || (named->value && !is_own)) ? first : NULL;
 	return 0;
 }
 
@@ -166,17 +167,17 @@ static int read_marker(struct jp_inject_dumps *dumps, size_t index, struct jp_te
 	const struct jp_marker *marker = &dumps->markers[index], *owner = NULL;
 	jp_cleanup_free char *path = build_dump_path(read, marker);
 	jp_cleanup_close int fd = -1;
-	const uint64_t taken = read->summary->jitdumps;
-	struct jp_error why = {""};
+	const uint64_t nr_before = read->summary->jitdumps;
+	struct jp_error reason = {""};
 	struct stat st;
 	uint64_t size;
 	int ret = 0;
 
 	if (!path)
 		return jp_fail(err, ENOMEM, "out of memory for a jitdump's path");
-	fd = jp_inject_open(read, path, -1, &size, &why);
+	fd = jp_inject_open(read, path, -1, &size, &reason);
 	if (fd < 0)
-		jp_inject_report(read, "%s (jitdump of process %u)", why.text, marker->pid);
+		jp_inject_report(read, "%s (jitdump of process %u)", reason.text, marker->pid);
 	else if (fstat(fd, &st))
 		ret = jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	else if (find_owner(files, marker, &st, &owner))
@@ -195,7 +196,7 @@ static int read_marker(struct jp_inject_dumps *dumps, size_t index, struct jp_te
 	else /* accept a file of root in a capture of any user, as perf accepts root's perf.data */
 		ret = jp_inject_read_dump(dumps, index, path, st.st_uid == 0 ? 0 : read->owner,
 					  read, err);
-	read->summary->refused += !owner && read->summary->jitdumps == taken;
+	read->summary->refused += !owner && read->summary->jitdumps == nr_before;
 	return ret;
 }
 

@@ -118,17 +118,17 @@ int jp_inject_spaces_code(struct jp_inject_spaces *spaces, uint32_t pid, uint64_
 {
 	struct code_space *space = make_space(spaces, pid);
 	const uint64_t end = addr + size;
-	const struct jp_range *one;
+	const struct jp_range *range;
 
 	if (!space || (!space->code && !(space->code = jp_ranges_new())))
 		return -ENOMEM;
 	if (there)
 		return jp_ranges_set(&space->code, addr, end, true);
 	/* Clear only the mappings in the ranges with code, not those between them. */
-	for (one = jp_ranges_find_at_or_above(space->code, addr); one && one->start < end;
-	     one = jp_ranges_find_at_or_above(space->code, one->end))
-		if (jp_ranges_clear(&space->mappings, jp_max(one->start, addr),
-				    jp_min(one->end, end)))
+	for (range = jp_ranges_find_at_or_above(space->code, addr); range && range->start < end;
+	     range = jp_ranges_find_at_or_above(space->code, range->end))
+		if (jp_ranges_clear(&space->mappings, jp_max(range->start, addr),
+				    jp_min(range->end, end)))
 			return -ENOMEM;
 	return jp_ranges_clear(&space->code, addr, end);
 }
@@ -158,10 +158,10 @@ bool jp_inject_spaces_alive(struct jp_inject_spaces *spaces, uint32_t pid, uint6
 			    uint64_t size)
 {
 	const struct code_space *space = find_space(spaces, pid);
-	const struct jp_range *one =
+	const struct jp_range *range =
 		space && space->code ? jp_ranges_find_at_or_above(space->code, addr) : NULL;
 
-	return addr < addr + size && one && one->start < addr + size;
+	return addr < addr + size && range && range->start < addr + size;
 }
 
 /* Returns the number of the mapping that @event records, equal for all records of one mapping, or 0

@@ -24,60 +24,61 @@ struct jp_file_figures {
 
 struct jp_file_figures *jp_file_figures_new(struct jp_replay *replay)
 {
-	struct jp_file_figures *all = calloc(1, sizeof(*all));
+	struct jp_file_figures *figures = calloc(1, sizeof(*figures));
 
-	if (all && !(all->places = jp_places_new(replay))) {
-		free(all);
-		all = NULL;
+	if (figures && !(figures->places = jp_places_new(replay))) {
+		free(figures);
+		figures = NULL;
 	}
-	return all;
+	return figures;
 }
 
-void jp_file_figures_free(struct jp_file_figures *all)
+void jp_file_figures_free(struct jp_file_figures *figures)
 {
 	struct jp_process_figures **process;
 
-	if (!all)
+	if (!figures)
 		return;
-	for (size_t cursor = 0; (process = jp_map_next(&all->processes, &cursor, NULL));)
+	for (size_t cursor = 0; (process = jp_map_next(&figures->processes, &cursor, NULL));)
 		free(*process);
-	jp_map_free(&all->processes);
-	free(all->sorted);
-	jp_places_free(all->places);
-	free(all);
+	jp_map_free(&figures->processes);
+	free(figures->sorted);
+	jp_places_free(figures->places);
+	free(figures);
 }
 
 /* Returns process @pid, and adds it if necessary; NULL: out of memory. */
-static struct jp_process_figures *get_process(struct jp_file_figures *all, uint32_t pid)
+static struct jp_process_figures *get_process(struct jp_file_figures *figures, uint32_t pid)
 {
-	struct jp_process_figures *process = all->last, **known;
+	struct jp_process_figures *process = figures->last, **slot;
 
 	if (process && process->pid == pid)
 		return process;
-	known = jp_map_at(&all->processes, pid, sizeof(*known));
-	if (!known)
+	slot = jp_map_at(&figures->processes, pid, sizeof(*slot));
+	if (!slot)
 		return NULL;
-	if (!*known) {
-		struct jp_places_process *places = jp_places_get_process(all->places, pid);
+	if (!*slot) {
+		struct jp_places_process *places = jp_places_get_process(figures->places, pid);
 
-		*known = places ? calloc(1, sizeof(**known)) : NULL;
-		if (!*known)
+		*slot = places ? calloc(1, sizeof(**slot)) : NULL;
+		if (!*slot)
 			return NULL;
-		(*known)->pid = pid;
-		(*known)->places = places;
+		(*slot)->pid = pid;
+		(*slot)->places = places;
 	}
-	return all->last = *known;
+	return figures->last = *slot;
 }
 
-static void count_sample_without_process(struct jp_file_figures *all, const struct jp_event *event)
+static void count_sample_without_process(struct jp_file_figures *figures,
+					 const struct jp_event *event)
 {
 	const enum jp_cpu_mode mode = jp_event_cpu_mode(event);
 	const bool guest = mode == JP_CPU_GUEST_KERNEL || mode == JP_CPU_GUEST_USER;
 
-	all->nobody.samples++;
-	all->nobody.sampled[guest                ? JP_PLACE_GUEST
-			    : event->sample.user ? JP_PLACE_UNMAPPED
-						 : JP_PLACE_KERNEL]++;
+	figures->nobody.samples++;
+	figures->nobody.sampled[guest                ? JP_PLACE_GUEST
+				: event->sample.user ? JP_PLACE_UNMAPPED
+						     : JP_PLACE_KERNEL]++;
 }
 
 static int count_sample(struct jp_file_figures *all, const struct jp_event *event)
@@ -129,38 +130,38 @@ static int count_sample(struct jp_file_figures *all, const struct jp_event *even
 	return 0;
 }
 
-static int count_map(struct jp_file_figures *all, const struct jp_event *event)
+static int count_map(struct jp_file_figures *figures, const struct jp_event *event)
 {
 	enum jp_place place =
 		jp_place_classify(jp_mapping_backing(event->map.name), event->map.name);
 	bool two = event->record_type == JP_PERF_RECORD_MMAP2;
 	struct jp_process_figures *process;
 
-	all->mmap2 |= two;
+	figures->mmap2 |= two;
 	if (event->kernel_map) {
-		(two ? all->nobody.mmap2 : all->nobody.mmap)[JP_PLACE_OTHER]++;
+		(two ? figures->nobody.mmap2 : figures->nobody.mmap)[JP_PLACE_OTHER]++;
 		return 0;
 	}
-	process = get_process(all, event->pid);
+	process = get_process(figures, event->pid);
 	if (!process)
 		return -ENOMEM;
 	(two ? process->figures.mmap2 : process->figures.mmap)[place]++;
 	return 0;
 }
 
-int jp_file_figures_count(struct jp_file_figures *all, const struct jp_event *event)
+int jp_file_figures_count(struct jp_file_figures *figures, const struct jp_event *event)
 {
 	int ret;
 
-	if (all->sorted) {
-		free(all->sorted);
-		all->sorted = NULL;
+	if (figures->sorted) {
+		free(figures->sorted);
+		figures->sorted = NULL;
 	}
 	if (event->type == JP_EVENT_SAMPLE)
-		return count_sample(all, event);
-	ret = jp_places_apply(all->places, event);
+		return count_sample(figures, event);
+	ret = jp_places_apply(figures->places, event);
 	if (!ret && event->type == JP_EVENT_MAP)
-		ret = count_map(all, event);
+		ret = count_map(figures, event);
 	return ret;
 }
 
@@ -179,26 +180,26 @@ static void add_figures(struct jp_figures *to, const struct jp_figures *from)
 }
 
 /* Counts the MMAP records as mappings if the whole file contains no MMAP2 record. */
-static void replace_missing_mmap2(struct jp_file_figures *all)
+static void replace_missing_mmap2(struct jp_file_figures *figures)
 {
 	struct jp_process_figures **process;
 
-	if (all->mmap2)
+	if (figures->mmap2)
 		return;
-	memcpy(all->nobody.mmap2, all->nobody.mmap, sizeof(all->nobody.mmap));
-	for (size_t cursor = 0; (process = jp_map_next(&all->processes, &cursor, NULL));)
+	memcpy(figures->nobody.mmap2, figures->nobody.mmap, sizeof(figures->nobody.mmap));
+	for (size_t cursor = 0; (process = jp_map_next(&figures->processes, &cursor, NULL));)
 		if (*process)
 			memcpy((*process)->figures.mmap2, (*process)->figures.mmap,
-			       sizeof(all->nobody.mmap));
+			       sizeof(figures->nobody.mmap));
 }
 
-void jp_file_figures_total(struct jp_file_figures *all, struct jp_figures *total)
+void jp_file_figures_total(struct jp_file_figures *figures, struct jp_figures *total)
 {
 	struct jp_process_figures *const *process;
 
-	replace_missing_mmap2(all);
-	*total = all->nobody;
-	for (size_t cursor = 0; (process = jp_map_next(&all->processes, &cursor, NULL));)
+	replace_missing_mmap2(figures);
+	*total = figures->nobody;
+	for (size_t cursor = 0; (process = jp_map_next(&figures->processes, &cursor, NULL));)
 		if (*process)
 			add_figures(total, &(*process)->figures);
 }
@@ -213,35 +214,35 @@ static bool has_figures(const struct jp_figures *figures)
 }
 
 /* Sorts by pid, not by the pointers, so that the order is always the same. */
-static int sort_processes(struct jp_file_figures *all)
+static int sort_processes(struct jp_file_figures *figures)
 {
-	jp_cleanup_free uint64_t *keys = malloc((all->processes.count + 1) * sizeof(*keys));
+	jp_cleanup_free uint64_t *keys = malloc((figures->processes.count + 1) * sizeof(*keys));
 	struct jp_process_figures *const *process;
 	size_t count = 0;
 	uint64_t pid;
 
-	all->sorted = malloc((all->processes.count + 1) * sizeof(*all->sorted));
-	if (!keys || !all->sorted)
+	figures->sorted = malloc((figures->processes.count + 1) * sizeof(*figures->sorted));
+	if (!keys || !figures->sorted)
 		return -ENOMEM;
-	for (size_t cursor = 0; (process = jp_map_next(&all->processes, &cursor, &pid));)
+	for (size_t cursor = 0; (process = jp_map_next(&figures->processes, &cursor, &pid));)
 		if (*process && has_figures(&(*process)->figures))
 			keys[count++] = pid;
 	jp_sort(keys, count, jp_compare_by_value);
 	for (size_t i = 0; i < count; i++)
-		all->sorted[i] =
-			*(struct jp_process_figures **)jp_map_find(&all->processes, keys[i]);
-	all->nr_sorted = count;
+		figures->sorted[i] =
+			*(struct jp_process_figures **)jp_map_find(&figures->processes, keys[i]);
+	figures->nr_sorted = count;
 	return 0;
 }
 
-const struct jp_process_figures *const *jp_file_figures_processes(struct jp_file_figures *all,
+const struct jp_process_figures *const *jp_file_figures_processes(struct jp_file_figures *figures,
 								  size_t *count)
 {
-	replace_missing_mmap2(all);
-	if (!all->sorted && sort_processes(all)) {
-		free(all->sorted);
-		all->sorted = NULL;
+	replace_missing_mmap2(figures);
+	if (!figures->sorted && sort_processes(figures)) {
+		free(figures->sorted);
+		figures->sorted = NULL;
 	}
-	*count = all->sorted ? all->nr_sorted : 0;
-	return all->sorted;
+	*count = figures->sorted ? figures->nr_sorted : 0;
+	return figures->sorted;
 }

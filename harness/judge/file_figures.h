@@ -35,12 +35,12 @@ struct jp_process_figures {
 
 struct jp_file_figures;
 struct jp_file_figures *jp_file_figures_new(struct jp_replay *replay);
-void jp_file_figures_free(struct jp_file_figures *all);
+void jp_file_figures_free(struct jp_file_figures *figures);
 /* Applies @event to the replay and counts it. Returns 0 or -ENOMEM. */
-int jp_file_figures_count(struct jp_file_figures *all, const struct jp_event *event);
+int jp_file_figures_count(struct jp_file_figures *figures, const struct jp_event *event);
 /* Stores in @total the sums over all processes. */
-void jp_file_figures_total(struct jp_file_figures *all, struct jp_figures *total);
+void jp_file_figures_total(struct jp_file_figures *figures, struct jp_figures *total);
 /* Returns the processes with samples or mapping records, sorted by pid. The list is valid until the
  * next jp_file_figures_count(). */
-const struct jp_process_figures *const *jp_file_figures_processes(struct jp_file_figures *all,
+const struct jp_process_figures *const *jp_file_figures_processes(struct jp_file_figures *figures,
 								  size_t *count);

@@ -33,56 +33,59 @@ struct jp_file_names {
 
 struct jp_file_names *jp_file_names_new(struct jp_replay *replay, struct jp_file_finder *finder)
 {
-	struct jp_file_names *all = calloc(1, sizeof(*all));
+	struct jp_file_names *file_names = calloc(1, sizeof(*file_names));
 
-	if (!all)
+	if (!file_names)
 		return NULL;
-	all->replay = replay;
-	all->finder = finder;
-	all->names = jp_names_new(finder);
-	if (all->names)
-		return all;
-	jp_file_names_free(all);
+	file_names->replay = replay;
+	file_names->finder = finder;
+	file_names->names = jp_names_new(finder);
+	if (file_names->names)
+		return file_names;
+	jp_file_names_free(file_names);
 	return NULL;
 }
 
-void jp_file_names_free(struct jp_file_names *all)
+void jp_file_names_free(struct jp_file_names *file_names)
 {
-	if (!all)
+	if (!file_names)
 		return;
-	jp_names_free(all->names);
-	jp_map_free(&all->processes);
-	free(all);
+	jp_names_free(file_names->names);
+	jp_map_free(&file_names->processes);
+	free(file_names);
 }
 
-static const struct known_name *get_name(struct jp_file_names *all, uint32_t pid, uint64_t addr)
+static const struct known_name *get_name(struct jp_file_names *file_names, uint32_t pid,
+					 uint64_t addr)
 {
-	const uint64_t generation = jp_replay_generation(all->replay, pid);
+	const uint64_t generation = jp_replay_generation(file_names->replay, pid);
 	struct known_name *known =
-		&all->known[((addr ^ (uint64_t)pid << 32) * UINT64_C(0x9e3779b97f4a7c15)) >> 50];
+		&file_names->known[((addr ^ (uint64_t)pid << 32) * UINT64_C(0x9e3779b97f4a7c15)) >>
+				   50];
 	struct jp_name name;
 
 	if (known->taken && known->addr == addr && known->pid == pid &&
 	    known->generation == generation)
 		return known;
-	name = jp_names_find(all->names, jp_replay_find_as_perf(all->replay, pid, addr), addr);
+	name = jp_names_find(file_names->names,
+			     jp_replay_find_as_perf(file_names->replay, pid, addr), addr);
 	*known = (struct known_name){addr, generation, pid, name.since, name.how, true};
 	return known;
 }
 
-int jp_file_names_count(struct jp_file_names *all, const struct jp_event *event)
+int jp_file_names_count(struct jp_file_names *file_names, const struct jp_event *event)
 {
 	struct jp_name_counts *counts;
 	const struct known_name *name;
 
 	if (event->type != JP_EVENT_SAMPLE)
-		return jp_file_finder_add_build_id(all->finder, event);
+		return jp_file_finder_add_build_id(file_names->finder, event);
 	if (jp_event_cpu_mode(event) != JP_CPU_USER)
 		return 0;
-	counts = jp_map_at(&all->processes, event->pid, sizeof(*counts));
+	counts = jp_map_at(&file_names->processes, event->pid, sizeof(*counts));
 	if (!counts)
 		return -ENOMEM;
-	name = get_name(all, event->pid, event->sample.ip);
+	name = get_name(file_names, event->pid, event->sample.ip);
 	counts->samples++;
 	counts->how[name->how]++;
 	for (size_t i = 0; name->how < JP_NAME_NAMED && i < JP_NAMING_PERFS; i++)
@@ -90,12 +93,12 @@ int jp_file_names_count(struct jp_file_names *all, const struct jp_event *event)
 	return 0;
 }
 
-void jp_file_names_total(const struct jp_file_names *all, struct jp_name_counts *total)
+void jp_file_names_total(const struct jp_file_names *file_names, struct jp_name_counts *total)
 {
 	const struct jp_name_counts *counts;
 
 	*total = (struct jp_name_counts){0};
-	for (size_t cursor = 0; (counts = jp_map_next(&all->processes, &cursor, NULL));) {
+	for (size_t cursor = 0; (counts = jp_map_next(&file_names->processes, &cursor, NULL));) {
 		total->samples += counts->samples;
 		for (size_t i = 0; i < JP_NAME_HOWS; i++)
 			total->how[i] += counts->how[i];
@@ -104,7 +107,8 @@ void jp_file_names_total(const struct jp_file_names *all, struct jp_name_counts 
 	}
 }
 
-const struct jp_name_counts *jp_file_names_get_counts(const struct jp_file_names *all, uint32_t pid)
+const struct jp_name_counts *jp_file_names_get_counts(const struct jp_file_names *file_names,
+						      uint32_t pid)
 {
-	return jp_map_find(&all->processes, pid);
+	return jp_map_find(&file_names->processes, pid);
 }

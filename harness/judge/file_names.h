@@ -25,12 +25,12 @@ struct jp_file_names;
 /* Returns counts that start at 0, or NULL if out of memory. Takes mappings from @replay and opens
  * files by @finder; the caller keeps both until jp_file_names_free(). */
 struct jp_file_names *jp_file_names_new(struct jp_replay *replay, struct jp_file_finder *finder);
-void jp_file_names_free(struct jp_file_names *all);
+void jp_file_names_free(struct jp_file_names *file_names);
 /* Counts @event if it is a sample. The caller has applied it to the replay. Returns 0 or
  * -ENOMEM. */
-int jp_file_names_count(struct jp_file_names *all, const struct jp_event *event);
+int jp_file_names_count(struct jp_file_names *file_names, const struct jp_event *event);
 /* Stores in @total the sums over all processes. */
-void jp_file_names_total(const struct jp_file_names *all, struct jp_name_counts *total);
+void jp_file_names_total(const struct jp_file_names *file_names, struct jp_name_counts *total);
 /* Returns the counts of process @pid, or NULL if it has no samples. */
-const struct jp_name_counts *jp_file_names_get_counts(const struct jp_file_names *all,
+const struct jp_name_counts *jp_file_names_get_counts(const struct jp_file_names *file_names,
 						      uint32_t pid);

@@ -42,14 +42,14 @@ static void close_span(struct jp_span *span, uint64_t before, uint64_t after)
 static int remove_open_spans(struct open_spans *open, struct jp_extent *extent,
 			     struct open_span **taken, size_t *count)
 {
-	const struct open_span *one = jp_ranges_find_at_or_above(open->ranges, extent->start);
+	const struct open_span *span = jp_ranges_find_at_or_above(open->ranges, extent->start);
 	size_t capacity = 0;
 
-	if (one)
-		extent->start = jp_min(extent->start, one->start);
-	for (; one && one->start < extent->end;
-	     one = jp_ranges_find_at_or_above(open->ranges, one->end)) {
-		if (jp_array_append(taken, count, &capacity, *one))
+	if (span)
+		extent->start = jp_min(extent->start, span->start);
+	for (; span && span->start < extent->end;
+	     span = jp_ranges_find_at_or_above(open->ranges, span->end)) {
+		if (jp_array_append(taken, count, &capacity, *span))
 			return -ENOMEM;
 	}
 	if (*count)
@@ -63,19 +63,19 @@ static int open_span_for(struct jp_spans *spans, struct open_spans *open,
 			 const struct jp_mapping *map, const struct jp_span *fresh,
 			 const struct open_span *old)
 {
-	struct open_span one = {map->start, map->end, spans->count};
+	struct open_span span = {map->start, map->end, spans->count};
 	struct jp_span *added;
 
 	if (old) {
-		one.span = old->span;
-		return jp_ranges_put(&open->ranges, &one);
+		span.span = old->span;
+		return jp_ranges_put(&open->ranges, &span);
 	}
 	added = jp_array_push(&spans->spans, &spans->count, &spans->capacity);
 	if (!added)
 		return -ENOMEM;
 	*added = *fresh;
 	added->mapping = *map;
-	return jp_ranges_put(&open->ranges, &one);
+	return jp_ranges_put(&open->ranges, &span);
 }
 
 /* Closes the spans of @pid that ended, and opens new ones. */
@@ -163,13 +163,13 @@ static int update_after_act(struct jp_spans *spans, const struct jp_event *act)
 	/* A mapping that ends with its process cannot be stale: no thread is left that could be
 	 * sampled in it. */
 	const uint64_t after = act->type == JP_EVENT_END ? UINT64_MAX : act->after;
-	uint32_t one = act->pid;
+	uint32_t pid = act->pid;
 	int failed;
 
 	do {
-		failed = update_process(spans, spans->own, one, act->before, after);
-		one = shared ? jp_replay_sharing(spans->own, one) : act->pid;
-	} while (!failed && one != act->pid);
+		failed = update_process(spans, spans->own, pid, act->before, after);
+		pid = shared ? jp_replay_sharing(spans->own, pid) : act->pid;
+	} while (!failed && pid != act->pid);
 	return failed;
 }
 

@@ -54,11 +54,11 @@ static bool is_in_later_snapshot(const struct jp_evidence *evidence, const struc
 /* Returns whether a record from before the mremap() @act ended the mapping at @ip that a snapshot
  * shows. Records of a snapshot come first in a file, at time 0. So a record of the memory over
  * which the code moved, of before the snapshot, replaces the moved code. */
-static bool is_ended_by_older_record(const struct jp_spans *known, const struct jp_event *act,
+static bool is_ended_by_older_record(const struct jp_spans *spans, const struct jp_event *act,
 				     uint64_t ip)
 {
-	for (size_t i = 0; i < known->count; i++) {
-		const struct jp_span *span = &known->spans[i];
+	for (size_t i = 0; i < spans->count; i++) {
+		const struct jp_span *span = &spans->spans[i];
 
 		if (span->pid == act->pid && !span->open_before &&
 		    span->close_after <= act->after && ip >= span->mapping.start &&
@@ -82,14 +82,14 @@ static bool is_forked_while_attaching(const struct jp_evidence *evidence, uint32
 
 /* Returns whether the workload started @pid before the capture attached. An attach watches only the
  * workload's first process, so the capture has no mapping of @pid. */
-static bool is_unwatched(const struct jp_evidence *evidence, const struct jp_spans *known,
+static bool is_unwatched(const struct jp_evidence *evidence, const struct jp_spans *spans,
 			 uint32_t pid, uint64_t time)
 {
 	const bool inherits = is_forked_while_attaching(evidence, pid, time);
 
-	for (size_t i = 0; i < known->count; i++)
-		if (known->spans[i].pid == pid && known->spans[i].open_before <= time &&
-		    !(inherits && known->spans[i].mapping.pid == pid))
+	for (size_t i = 0; i < spans->count; i++)
+		if (spans->spans[i].pid == pid && spans->spans[i].open_before <= time &&
+		    !(inherits && spans->spans[i].mapping.pid == pid))
 			return false;
 	return jp_evidence_is_process_older(evidence, pid, time);
 }
@@ -117,7 +117,7 @@ static uint32_t find_parent(const struct jp_truth *truth, uint32_t pid, uint64_t
 
 /* Returns whether a control left out the mapping at @left_out->ip in an ancestor from which
  * @left_out->pid inherited it. If so, fills @left_out. */
-static bool is_left_out_above(struct jp_left_out *left_out, const struct jp_spans *known,
+static bool is_left_out_above(struct jp_left_out *left_out, const struct jp_spans *spans,
 			      uint64_t time)
 {
 	const struct jp_truth *truth = left_out->evidence->truth;
@@ -129,7 +129,7 @@ static bool is_left_out_above(struct jp_left_out *left_out, const struct jp_span
 			return false;
 		above.act = find_last_change(truth, above.pid, above.ip, time);
 		if (jp_spans_has_opened(
-			    known, above.pid, above.ip,
+			    spans, above.pid, above.ip,
 			    find_state_start(above.evidence, above.act, above.pid, time), time))
 			return false;
 		if (!jp_control_find_missing_mapping(&above, time))
@@ -167,40 +167,40 @@ static bool is_closed(const struct jp_evidence *evidence, const struct jp_event 
 		closes(find_last_change(evidence->truth, last->pid, ip, last->before - 1)));
 }
 
-struct jp_unmapped jp_unmapped(const struct jp_evidence *evidence, const struct jp_spans *known,
+struct jp_unmapped jp_unmapped(const struct jp_evidence *evidence, const struct jp_spans *spans,
 			       uint32_t pid, uint64_t ip, uint64_t time)
 {
 	const struct jp_event *last = find_last_change(evidence->truth, pid, ip, time);
-	struct jp_unmapped found = {
+	struct jp_unmapped unmapped = {
 		.cause = "no-record",
 		.left_out = {.evidence = evidence, .pid = pid, .ip = ip, .act = last}};
 
 	if (is_closed(evidence, last, ip, time)) {
-		found.cause = "closed";
-		return found;
+		unmapped.cause = "closed";
+		return unmapped;
 	}
-	if (jp_spans_has_opened(known, pid, ip, find_state_start(evidence, last, pid, time), time))
-		return found;
-	if (is_unwatched(evidence, known, pid, time)) {
-		found.cause = "not-watched";
-	} else if (jp_control_find_missing_mapping(&found.left_out, time) ||
-		   is_left_out_above(&found.left_out, known, time)) {
-		found.cause = found.left_out.control->name;
+	if (jp_spans_has_opened(spans, pid, ip, find_state_start(evidence, last, pid, time), time))
+		return unmapped;
+	if (is_unwatched(evidence, spans, pid, time)) {
+		unmapped.cause = "not-watched";
+	} else if (jp_control_find_missing_mapping(&unmapped.left_out, time) ||
+		   is_left_out_above(&unmapped.left_out, spans, time)) {
+		unmapped.cause = unmapped.left_out.control->name;
 	} else if (last) {
 		if (last->type == JP_EVENT_REMAP &&
 		    (!is_in_later_snapshot(evidence, last, ip, time) ||
-		     is_ended_by_older_record(known, last, ip)))
-			found.cause = "mremap";
+		     is_ended_by_older_record(spans, last, ip)))
+			unmapped.cause = "mremap";
 		else if (is_in_attach_window(evidence, last))
-			found.cause = "window";
+			unmapped.cause = "window";
 	} else {
-		found.sharer = jp_acts_at_find_sharer(&evidence->truth->acts_at, pid, ip, time);
-		if (jp_spans_has_opened(known, found.sharer, ip, 0, time))
-			found.cause = "shared-mm";
-		else if (found.sharer && is_unwatched(evidence, known, found.sharer, time))
-			found.cause = "not-watched";
+		unmapped.sharer = jp_acts_at_find_sharer(&evidence->truth->acts_at, pid, ip, time);
+		if (jp_spans_has_opened(spans, unmapped.sharer, ip, 0, time))
+			unmapped.cause = "shared-mm";
+		else if (unmapped.sharer && is_unwatched(evidence, spans, unmapped.sharer, time))
+			unmapped.cause = "not-watched";
 	}
-	return found;
+	return unmapped;
 }
 
 const char *jp_unmapped_text(const struct jp_unmapped *unmapped, char *text, size_t size)

@@ -20,7 +20,7 @@ struct jp_unmapped {
 	uint32_t sharer;
 };
 
-struct jp_unmapped jp_unmapped(const struct jp_evidence *evidence, const struct jp_spans *known,
+struct jp_unmapped jp_unmapped(const struct jp_evidence *evidence, const struct jp_spans *spans,
 			       uint32_t pid, uint64_t ip, uint64_t time);
 /* Describes @unmapped in a sentence. Returns @text. */
 const char *jp_unmapped_text(const struct jp_unmapped *unmapped, char *text, size_t size);

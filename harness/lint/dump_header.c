@@ -45,12 +45,12 @@ static void check_arch_clock(const struct jp_lint_dump *dump, struct jp_lint_fin
 
 static void check_machine(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
-	uint32_t found = dump->header->elf_mach;
+	uint32_t machine = dump->header->elf_mach;
 
-	if (!found)
+	if (!machine)
 		jp_lint_found(findings, 12, "elf_mach is 0; expected the ELF machine of the code");
-	else if (dump->file.process && found != jp_get_own_machine())
-		jp_lint_found(findings, 12, "elf_mach is %u; this machine's is %u", found,
+	else if (dump->file.process && machine != jp_get_own_machine())
+		jp_lint_found(findings, 12, "elf_mach is %u; this machine's is %u", machine,
 			      jp_get_own_machine());
 }
 
@@ -70,24 +70,24 @@ static void check_file_name(const struct jp_lint_dump *dump, struct jp_lint_find
 
 static void check_pids(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
-	uint32_t own = dump->header->pid;
+	uint32_t stated_pid = dump->header->pid;
 
-	if (dump->file.named_pid >= 0 && dump->file.named_pid != own)
+	if (dump->file.named_pid >= 0 && dump->file.named_pid != stated_pid)
 		jp_lint_found(findings, PID, "the header's pid is %u, the file name's %" PRId64,
-			      own, dump->file.named_pid);
-	if (dump->file.process && dump->file.process->own_pid != own)
+			      stated_pid, dump->file.named_pid);
+	if (dump->file.process && dump->file.process->own_pid != stated_pid)
 		jp_lint_found(findings, PID, "the header's pid is %u, the process calls itself %u",
-			      own, dump->file.process->own_pid);
+			      stated_pid, dump->file.process->own_pid);
 	for (size_t i = 0; i < dump->count; i++) {
 		const struct jp_jitdump_record *record = &dump->records[i];
 
 		if ((record->type == JP_JITDUMP_LOAD || record->type == JP_JITDUMP_MOVE) &&
-		    record->pid != own)
+		    record->pid != stated_pid)
 			jp_lint_found(
 				findings, record->at,
 				"the record's pid is %u, the header's %u: perf gives the code to "
 				"process %u",
-				record->pid, own, record->pid);
+				record->pid, stated_pid, record->pid);
 	}
 }
 

@@ -80,20 +80,20 @@ static void check_debug_size(const struct jp_lint_dump *dump, struct jp_lint_fin
 {
 	for (size_t i = 0; i < dump->count; i++) {
 		const struct jp_jitdump_record *record = &dump->records[i];
-		size_t left;
+		size_t rest_size;
 
 		if (record->type != JP_JITDUMP_DEBUG_INFO)
 			continue;
-		left = record->debug.room - record->debug.size;
+		rest_size = record->debug.room - record->debug.size;
 		/* Writers pad so that the record's size, or its end in the file, is a multiple
 		 * of 8.
 		 */
-		if (left >= 8)
+		if (rest_size >= 8)
 			jp_lint_found(findings, record->at,
 				      "%" PRIu64
 				      " lines end %zu bytes before the record does: a file's "
 				      "name has a NUL in it, or lines are not counted",
-				      record->debug.count, left);
+				      record->debug.count, rest_size);
 	}
 }
 

@@ -28,19 +28,19 @@ static enum jp_lint_rest classify_gap(const struct jp_lint_dump *dump,
 {
 	const uint32_t magic = JP_JITDUMP_MAGIC;
 	const unsigned char *bytes = dump->bytes + gap->at;
-	const uint64_t left = dump->size - gap->at;
+	const uint64_t remaining = dump->size - gap->at;
 
 	*prefix = (struct jp_jitdump_prefix){0};
-	if (left >= sizeof(magic) && !memcmp(bytes, &magic, sizeof(magic)))
+	if (remaining >= sizeof(magic) && !memcmp(bytes, &magic, sizeof(magic)))
 		return REST_HEADER;
-	if (gap->end && !*bytes && !memcmp(bytes, bytes + 1, left - 1))
+	if (gap->end && !*bytes && !memcmp(bytes, bytes + 1, remaining - 1))
 		return REST_ZEROS;
-	if (left < sizeof(*prefix))
+	if (remaining < sizeof(*prefix))
 		return REST_CUT;
 	memcpy(prefix, bytes, sizeof(*prefix));
 	if (prefix->id >= JP_JITDUMP_TYPES || prefix->total_size < sizeof(*prefix))
 		return REST_GARBAGE;
-	if (prefix->total_size <= left)
+	if (prefix->total_size <= remaining)
 		return REST_RECORD;
 	return gap->end ? REST_CUT : REST_GARBAGE;
 }

@@ -79,16 +79,16 @@ static void check_header_clock(const struct jp_lint_dump *dump, struct jp_lint_f
 {
 	uint64_t time = dump->header->timestamp;
 	/* The header's time is that of its creation, possibly long before the last change. */
-	const char *other = guess_clock(&dump->file, time, 400 * DAY_S);
+	const char *clock_name = guess_clock(&dump->file, time, 400 * DAY_S);
 
 	if (has_counter_times(dump))
 		return;
-	if (other)
+	if (clock_name)
 		jp_lint_found(findings, 24,
 			      "the header's time %" PRIu64
 			      " looks like %s; expected CLOCK_MONOTONIC "
 			      "in ns, as the records'",
-			      time, other);
+			      time, clock_name);
 	else if (dump->count && dump->records[0].time < time)
 		jp_lint_found(findings, 24,
 			      "the header's time is %" PRIu64

@@ -40,27 +40,27 @@ static int read_records(struct jp_lint_dump *dump, struct jp_error *err)
 {
 	struct jp_jitdump_record *record;
 	struct jp_jitdump_gap gap;
-	struct jp_error why;
-	int more;
+	struct jp_error reason;
+	int has_record;
 
 	while (dump->count + dump->nr_bad < MOST_RECORDS) {
 		record = jp_array_push(&dump->records, &dump->count, &dump->capacity);
 		if (!record)
 			return -ENOMEM;
-		more = jp_jitdump_next(dump->dump, record, &why);
-		if (more > 0)
+		has_record = jp_jitdump_next(dump->dump, record, &reason);
+		if (has_record > 0)
 			continue;
 		dump->count--;
-		if (!more)
+		if (!has_record)
 			return 0;
-		if (more != -EINVAL) {
-			*err = why;
-			return more;
+		if (has_record != -EINVAL) {
+			*err = reason;
+			return has_record;
 		}
-		more = jp_jitdump_skip(dump->dump, &gap, err);
-		if (more)
-			return more;
-		if (keep_bad_record(dump, &gap, why.text))
+		has_record = jp_jitdump_skip(dump->dump, &gap, err);
+		if (has_record)
+			return has_record;
+		if (keep_bad_record(dump, &gap, reason.text))
 			return -ENOMEM;
 	}
 	return jp_fail(err, E2BIG, "%s: more than %d records: expected fewer", dump->file.path,

@@ -15,7 +15,7 @@ static void check_lines(const struct jp_lint_map *map, struct jp_lint_findings *
 
 /* Reports a dialect once with the number of its lines, since it is a property of the writer. */
 static void report_dialect(const struct jp_lint_map *map, struct jp_lint_findings *findings,
-			   unsigned int dialect, const char *what)
+			   unsigned int dialect, const char *finding)
 {
 	const struct jp_lint_line *first = NULL;
 	size_t count = 0;
@@ -24,7 +24,7 @@ static void report_dialect(const struct jp_lint_map *map, struct jp_lint_finding
 		if (map->lines[i].dialect & dialect && !count++)
 			first = &map->lines[i];
 	if (count)
-		jp_lint_found(findings, first->number, "%s, in %zu of %zu lines", what, count,
+		jp_lint_found(findings, first->number, "%s, in %zu of %zu lines", finding, count,
 			      map->count);
 }
 

@@ -32,10 +32,10 @@ static void check_utf8(struct jp_lint_findings *findings, uint64_t place, const 
 static void check_control(struct jp_lint_findings *findings, uint64_t place, const char *name)
 {
 	for (const char *byte = name; *byte;) {
-		const unsigned int shown = jp_printable_length(byte);
+		const unsigned int is_printable = jp_printable_length(byte);
 		const unsigned int length = jp_utf8_length((const unsigned char *)byte);
 
-		if (!shown && length) {
+		if (!is_printable && length) {
 			jp_lint_found(findings, place,
 				      "control character 0x%02x at %td of the name: it ends up in "
 				      "tables and on terminals",

@@ -14,17 +14,17 @@
 #define MOST (UINT64_C(256) << 20)
 enum { MOST_LINES = 1 << 24 };
 
-static int keep_bad_line(struct jp_lint_map *map, uint32_t number, const char *why)
+static int keep_bad_line(struct jp_lint_map *map, uint32_t number, const char *reason)
 {
 	struct jp_lint_bad_lines *bad = map->nr_bad ? &map->bad[map->nr_bad - 1] : NULL;
 
 	map->bad_lines++;
-	if (bad && bad->why == why && bad->first + bad->count == number) {
+	if (bad && bad->why == reason && bad->first + bad->count == number) {
 		bad->count++;
 		return 0;
 	}
 	return jp_array_append(&map->bad, &map->nr_bad, &map->bad_capacity,
-			       (struct jp_lint_bad_lines){number, 1, why});
+			       (struct jp_lint_bad_lines){number, 1, reason});
 }
 
 /* Parses a number and the blanks before it. Adds deviations to line->dialect. */
@@ -80,16 +80,16 @@ static int parse_text(struct jp_lint_map *map, size_t size)
 		struct jp_lint_line line = {.number = ++number};
 		char *newline = memchr(map->text + offset, '\n', size - offset);
 		size_t end = newline ? (size_t)(newline - map->text) : size;
-		const char *why;
+		const char *reason;
 
 		next = end + 1;
 		map->unfinished = !newline;
 		map->text[end] = '\0';
 		if (number > MOST_LINES)
 			return -E2BIG;
-		why = parse_line(map->text + offset, end - offset, &line);
-		if (why) {
-			ret = keep_bad_line(map, number, why);
+		reason = parse_line(map->text + offset, end - offset, &line);
+		if (reason) {
+			ret = keep_bad_line(map, number, reason);
 			continue;
 		}
 		if (end > offset && map->text[end - 1] == '\r') {

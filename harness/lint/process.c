@@ -20,15 +20,15 @@
 
 enum { MOST_MAPS = 64 << 20 };
 
-/* Returns the last number in the line @name of @status, or @none. */
-static int64_t parse_last_number(const char *status, const char *name, int64_t none)
+/* Returns the last number in the line @name of @status, or @fallback. */
+static int64_t parse_last_number(const char *status, const char *name, int64_t fallback)
 {
 	const char *line = strstr(status, name), *end = line ? strchr(line + 1, '\n') : NULL;
 	const char *tab = end ? memrchr(line, '\t', (size_t)(end - line)) : NULL;
 	uint64_t number;
 
 	return tab && (tab++, jp_number_take(&tab, 10, UINT32_MAX, &number)) ? (int64_t)number
-									     : none;
+									     : fallback;
 }
 
 /* Reads the process's pid and user as the process's own files show them. The owner of /proc/PID is
@@ -60,12 +60,13 @@ static void read_start(struct jp_lint_process *process)
  */
 static void find_root(uint32_t pid, char *root, size_t size)
 {
-	char path[64], theirs[64] = "", ours[64] = "";
+	char path[64], its_mounts[64] = "", own_mounts[64] = "";
 
 	snprintf(path, sizeof(path), "/proc/%u/ns/mnt", pid);
 	*root = '\0';
-	if (readlink(path, theirs, sizeof(theirs) - 1) > 0 &&
-	    readlink("/proc/self/ns/mnt", ours, sizeof(ours) - 1) > 0 && strcmp(theirs, ours) != 0)
+	if (readlink(path, its_mounts, sizeof(its_mounts) - 1) > 0 &&
+	    readlink("/proc/self/ns/mnt", own_mounts, sizeof(own_mounts) - 1) > 0 &&
+	    strcmp(its_mounts, own_mounts) != 0)
 		snprintf(root, size, "/proc/%u/root", pid);
 }
 

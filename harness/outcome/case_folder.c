@@ -58,12 +58,12 @@ static bool read_outcome(const char *dir, struct jp_result *result)
 	static const enum jp_outcome without_judge[] = {JP_SKIP, JP_ERROR, JP_TIMEOUT};
 	size_t size, length;
 	jp_cleanup_free char *text = jp_run_dir_read(dir, "outcome", &size);
-	const char *why;
+	const char *reason;
 
 	if (!text)
 		return false;
-	why = strchr(text, ' ');
-	length = why ? (size_t)(why - text) : size;
+	reason = strchr(text, ' ');
+	length = reason ? (size_t)(reason - text) : size;
 	result->outcome = JP_ERROR;
 	snprintf(result->why, sizeof(result->why), "%s/outcome: no outcome that a run has", dir);
 	for (size_t i = 0; i < sizeof(without_judge) / sizeof(without_judge[0]); i++) {
@@ -72,7 +72,7 @@ static bool read_outcome(const char *dir, struct jp_result *result)
 		if (strlen(name) != length || strncmp(name, text, length) != 0)
 			continue;
 		result->outcome = without_judge[i];
-		snprintf(result->why, sizeof(result->why), "%s", why ? why + 1 : "");
+		snprintf(result->why, sizeof(result->why), "%s", reason ? reason + 1 : "");
 		if (result->outcome == JP_SKIP && is_watched(dir)) {
 			result->outcome = JP_ERROR;
 			snprintf(result->why, sizeof(result->why),

@@ -24,9 +24,10 @@ void jp_check_environment(const struct jp_evidence *evidence,
 /* Checks that the figures that our capture states agree with its files (figures.c). */
 void jp_check_figures(const struct jp_evidence *evidence, const struct jp_perfdata_summary *file,
 		      struct jp_result *result);
-/* Checks that the features of a perf.data agree with its events and samples. @ours: jitproof
+/* Checks that the features of a perf.data agree with its events and samples. @is_own: jitproof
  * recorded the file. */
-void jp_check_features(const struct jp_perfdata_summary *file, bool ours, struct jp_result *result);
+void jp_check_features(const struct jp_perfdata_summary *file, bool is_own,
+		       struct jp_result *result);
 /* Fails a capture with enough samples if most of them lie at places that the truth excludes. Such a
  * capture is wrong (FAIL); it is not a lack of evidence (ERROR). */
 void jp_check_samples_elsewhere(struct jp_result *result);

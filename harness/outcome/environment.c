@@ -24,17 +24,18 @@ static uint64_t read_number(const char *environment, const char *key)
 	return jp_json_find_number(environment, path, &number) ? number : 0;
 }
 
-/* Compares the value of one key with @held, that of another file. @held "": the other file does not
- * state it. */
+/* Compares the value of one key with @recorded, that of another file. @recorded "": the other file
+ * does not state it. */
 static void check_text(struct jp_result *result, const char *environment, const char *key,
-		       const char *where, const char *held)
+		       const char *where, const char *recorded)
 {
 	const char *const path[] = {key, NULL};
 	char stated[128];
 
-	if (*held && jp_json_find(environment, path, stated, sizeof(stated)) &&
-	    strcmp(stated, held) != 0)
-		jp_note(result, JP_ERROR, "env.json states %s %s, %s %s", key, stated, where, held);
+	if (*recorded && jp_json_find(environment, path, stated, sizeof(stated)) &&
+	    strcmp(stated, recorded) != 0)
+		jp_note(result, JP_ERROR, "env.json states %s %s, %s %s", key, stated, where,
+			recorded);
 }
 
 /* Compares env.json with the capture's description of the machine in perf.data. */
@@ -70,7 +71,7 @@ static void check_runner(const struct jp_evidence *evidence, const char *environ
 			 struct jp_result *result)
 {
 	const struct jp_watched_info *watched = &evidence->watched;
-	char most[32];
+	char limit_text[32];
 
 	if (read_number(environment, "format") >= WHOLE && (!watched->silent || !watched->cpus))
 		jp_note(result, JP_ERROR,
@@ -84,8 +85,8 @@ static void check_runner(const struct jp_evidence *evidence, const char *environ
 			WITNESS);
 	check_text(result, environment, "machine", "the truth",
 		   name_kernel(evidence->truth->e_machine));
-	snprintf(most, sizeof(most), "%" PRIu64, watched->max_stack);
-	check_text(result, environment, "perf_event_max_stack", "the runner", most);
+	snprintf(limit_text, sizeof(limit_text), "%" PRIu64, watched->max_stack);
+	check_text(result, environment, "perf_event_max_stack", "the runner", limit_text);
 }
 
 /* Checks that the events of a capture with samples counted, too, unless the kernel's clock events
@@ -94,7 +95,7 @@ static void check_event_was_counted(const struct jp_capture_info *info, const ch
 				    struct jp_result *result)
 {
 	static const char *const path[] = {"clocks_count", NULL};
-	const bool ours = info->first_enabled != 0;
+	const bool is_own = info->first_enabled != 0;
 	char counts[8];
 
 	if (read_number(environment, "format") < CLOCKS)
@@ -103,7 +104,7 @@ static void check_event_was_counted(const struct jp_capture_info *info, const ch
 		jp_note(result, JP_ERROR,
 			"env.json lacks clocks_count, which the runner states since format %d",
 			CLOCKS);
-	else if (ours && info->samples && !info->counted && strcmp(counts, "no") != 0)
+	else if (is_own && info->samples && !info->counted && strcmp(counts, "no") != 0)
 		jp_note(result, JP_ERROR,
 			"the capture states %" PRIu64
 			" samples, and that its events counted nothing; by env.json clocks count",

@@ -58,16 +58,16 @@ void jp_check_files(const struct jp_truth *truth, const struct jp_judgement *jud
 /* Returns the most samples that any method judged. */
 static uint64_t count_judged_samples(const struct jp_findings *findings)
 {
-	uint64_t most = 0;
+	uint64_t max = 0;
 
 	for (enum jp_method method = 0; method < JP_METHODS; method++) {
 		uint64_t sum = 0;
 
 		for (int verdict = 0; verdict < JP_VERDICTS; verdict++)
 			sum += findings->verdicts[method][verdict];
-		most = sum > most ? sum : most;
+		max = sum > max ? sum : max;
 	}
-	return most;
+	return max;
 }
 
 static bool has_expectation(const struct jp_result *result, const char *metric)
@@ -91,17 +91,17 @@ static bool is_elsewhere(const struct jp_result *result, const struct jp_metric 
 void jp_check_samples_elsewhere(struct jp_result *result)
 {
 	const struct jp_findings *findings = &result->findings;
-	uint64_t elsewhere = 0, here = count_judged_samples(findings);
+	uint64_t elsewhere = 0, nr_judged = count_judged_samples(findings);
 
 	for (size_t i = 0; i < findings->nr_metrics; i++)
 		if (is_elsewhere(result, &findings->metrics[i]))
 			elsewhere += findings->metrics[i].k;
-	if (elsewhere <= here || here + elsewhere < result->cas->samples)
+	if (elsewhere <= nr_judged || nr_judged + elsewhere < result->cas->samples)
 		return;
 	jp_note(result, JP_FAIL,
 		"%" PRIu64 " samples are outside of the code that the truth states, %" PRIu64
 		" are inside:",
-		elsewhere, here);
+		elsewhere, nr_judged);
 	for (size_t i = 0; i < findings->nr_metrics; i++)
 		if (is_elsewhere(result, &findings->metrics[i]))
 			jp_note(result, JP_FAIL, "  %" PRIu64 " %s", findings->metrics[i].k,
@@ -111,16 +111,16 @@ void jp_check_samples_elsewhere(struct jp_result *result)
 static void check_enough_samples(enum jp_bound bound, struct jp_result *result)
 {
 	const struct jp_findings *findings = &result->findings;
-	const uint64_t least = bound == JP_SOME_N           ? 1
-			       : bound == JP_LEAST_DISTINCT ? result->cas->distinct
-							    : result->cas->samples;
+	const uint64_t min = bound == JP_SOME_N           ? 1
+			     : bound == JP_LEAST_DISTINCT ? result->cas->distinct
+							  : result->cas->samples;
 
 	for (size_t i = 0; i < findings->nr_metrics; i++) {
 		const struct jp_metric *metric = &findings->metrics[i];
 		const struct jp_role *role = metric->role;
 		const uint64_t figure =
 			bound == JP_LEAST_N || bound == JP_SOME_N ? metric->n : metric->k;
-		const uint64_t needed = bound == JP_ALL_N ? metric->n : least;
+		const uint64_t needed = bound == JP_ALL_N ? metric->n : min;
 
 		if (role && role->bound == bound && figure < needed &&
 		    (!role->serves || has_expectation(result, role->serves)))
@@ -199,20 +199,20 @@ void jp_check_evidence(struct jp_result *result)
 {
 	const struct jp_case *cas = result->cas;
 	const bool dumps = cas->methods && !(cas->methods >> JP_CHAIN & 1);
-	bool any = false;
+	bool has_judged = false;
 
 	check_enough_samples(JP_LEAST_N, result);
 	check_enough_samples(JP_LEAST_K, result);
 	for (enum jp_method method = 0; method < JP_METHODS; method++)
-		any |= result->findings.judged[method];
-	if (!any)
+		has_judged |= result->findings.judged[method];
+	if (!has_judged)
 		jp_note(result, JP_ERROR, "nothing was checked: no sample was judged%s",
 			dumps && !result->info.stack_dump
 				? "; the case's methods need stack dumps, by --stack"
 				: "");
 	check_enough_samples(JP_LEAST_DISTINCT, result);
 	check_enough_samples(JP_ALL_N, result);
-	if (any)
+	if (has_judged)
 		check_enough_samples(JP_SOME_N, result);
 	check_upper_limits(result);
 }

@@ -58,24 +58,23 @@ static bool is_metric(const char *pattern, const void *context)
 	return fnmatch(pattern, exception->metric, 0) == 0;
 }
 
-static bool is_cause(const char *asked, const void *context)
+static bool is_cause(const char *name, const void *context)
 {
 	const struct jp_exception *exception = context;
 
-	return strcmp(asked, "*") == 0 ||
-	       jp_cause_names(exception->metric, asked, exception->cause);
+	return strcmp(name, "*") == 0 || jp_cause_names(exception->metric, name, exception->cause);
 }
 
 /* Returns for how many words of @list holds(word, @context) is true. Adds the number of all words
- * to *@all. */
+ * to *@nr_words. */
 static unsigned count_words(const char *list, bool (*holds)(const char *word, const void *context),
-			    const void *context, unsigned *all)
+			    const void *context, unsigned *nr_words)
 {
 	char words[400], *rest = words, *word;
 	unsigned count = 0;
 
 	snprintf(words, sizeof(words), "%s", list);
-	for (; (word = strsep(&rest, " ")); ++*all)
+	for (; (word = strsep(&rest, " ")); ++*nr_words)
 		count += holds(word, context);
 	return count;
 }
@@ -83,34 +82,35 @@ static unsigned count_words(const char *list, bool (*holds)(const char *word, co
 static bool is_excuse_for(const struct jp_excuse *excuse, const struct publishing *publishing,
 			  const struct jp_exception *exception)
 {
-	unsigned all = 0, ignored = 0;
+	unsigned nr_words = 0, ignored = 0;
 
 	return count_words(excuse->metrics, is_metric, exception, &ignored) &&
 	       count_words(excuse->causes, is_cause, exception, &ignored) &&
-	       (!excuse->when || count_words(excuse->when, has_word, publishing, &all) == all);
+	       (!excuse->when ||
+		count_words(excuse->when, has_word, publishing, &nr_words) == nr_words);
 }
 
-/* Returns the number that the bound @most states: a share "A/B" of all that the exception's metric
- * judged, or a part of @exception. INFINITY: @most states no number. */
-static double find_number(const char *most, const struct jp_findings *findings,
+/* Returns the number that the bound @bound states: a share "A/B" of all that the exception's metric
+ * judged, or a part of @exception. INFINITY: @bound states no number. */
+static double find_number(const char *bound, const struct jp_findings *findings,
 			  const struct jp_exception *exception)
 {
 	const struct jp_metric *metric = jp_findings_find_metric(findings, exception->metric);
-	unsigned int part, whole;
+	unsigned int part, divisor;
 
-	if (strcmp(most, "killed") == 0)
+	if (strcmp(bound, "killed") == 0)
 		return (double)exception->in_killed;
-	if (strcmp(most, "inherited") == 0)
+	if (strcmp(bound, "inherited") == 0)
 		return (double)exception->inherited;
-	if (strcmp(most, "forked") == 0)
+	if (strcmp(bound, "forked") == 0)
 		return (double)(exception->in_later + exception->inherited);
-	if (strcmp(most, "replaced") == 0)
+	if (strcmp(bound, "replaced") == 0)
 		return (double)exception->replaced;
-	if (strcmp(most, "shared") == 0)
+	if (strcmp(bound, "shared") == 0)
 		return (double)exception->shared;
-	if (sscanf(most, "%u/%u", &part, &whole) != 2)
+	if (sscanf(bound, "%u/%u", &part, &divisor) != 2)
 		return INFINITY;
-	return metric ? floor((double)metric->n * part / whole) : 0;
+	return metric ? floor((double)metric->n * part / divisor) : 0;
 }
 
 /* Returns an `allow` line without a bound that permits @exception for @reason, or NULL if the table
@@ -119,18 +119,19 @@ static struct jp_expectation *make_allowance(const char *reason,
 					     const struct jp_exception *exception)
 {
 	static struct jp_expectation made[MOST];
-	struct jp_expectation *one = made;
+	struct jp_expectation *expectation = made;
 
-	while (one < made + MOST && one->reason &&
-	       (one->reason != reason || strcmp(one->metric, exception->metric) != 0 ||
-		strcmp(one->allow, exception->cause) != 0))
-		one++;
-	if (one == made + MOST)
+	while (expectation < made + MOST && expectation->reason &&
+	       (expectation->reason != reason ||
+		strcmp(expectation->metric, exception->metric) != 0 ||
+		strcmp(expectation->allow, exception->cause) != 0))
+		expectation++;
+	if (expectation == made + MOST)
 		return NULL;
-	*one = (struct jp_expectation){.min = -INFINITY, .max = INFINITY, .reason = reason};
-	snprintf(one->metric, sizeof(one->metric), "%s", exception->metric);
-	snprintf(one->allow, sizeof(one->allow), "%s", exception->cause);
-	return one;
+	*expectation = (struct jp_expectation){.min = -INFINITY, .max = INFINITY, .reason = reason};
+	snprintf(expectation->metric, sizeof(expectation->metric), "%s", exception->metric);
+	snprintf(expectation->allow, sizeof(expectation->allow), "%s", exception->cause);
+	return expectation;
 }
 
 /* Returns an `allow` line with the bound of @excuse, or NULL if the table is full. */
@@ -138,16 +139,16 @@ static const struct jp_expectation *make_bounded_allowance(const struct jp_excus
 							   const struct jp_findings *findings,
 							   const struct jp_exception *exception)
 {
-	struct jp_expectation *one = make_allowance(excuse->reason, exception);
-	const char *most = excuse->most;
+	struct jp_expectation *expectation = make_allowance(excuse->reason, exception);
+	const char *bound = excuse->most;
 
-	if (!one || !most)
-		return one;
-	one->predicted = strcmp(most, "predicted") == 0;
-	one->max = find_number(most, findings, exception);
-	if (isinf(one->max) && !one->predicted)
-		snprintf(one->most, sizeof(one->most), "%s", most);
-	return one;
+	if (!expectation || !bound)
+		return expectation;
+	expectation->predicted = strcmp(bound, "predicted") == 0;
+	expectation->max = find_number(bound, findings, exception);
+	if (isinf(expectation->max) && !expectation->predicted)
+		snprintf(expectation->most, sizeof(expectation->most), "%s", bound);
+	return expectation;
 }
 
 static bool has_unbounded_excuse(const struct publishing *publishing,
@@ -168,7 +169,7 @@ static bool is_predicted(const struct jp_excuse *excuse, const struct publishing
 			 const struct jp_findings *findings, const struct jp_exception *exception)
 {
 	unsigned ignored = 0;
-	uint64_t others = 0;
+	uint64_t nr_others = 0;
 	const char *method = strchr(exception->metric, '.');
 	const struct jp_metric *predicted;
 	char name[60];
@@ -182,9 +183,9 @@ static bool is_predicted(const struct jp_excuse *excuse, const struct publishing
 		    count_words(excuse->metrics, is_metric, other, &ignored) &&
 		    (!count_words(excuse->causes, is_cause, other, &ignored) ||
 		     has_unbounded_excuse(publishing, other)))
-			others += other->count;
+			nr_others += other->count;
 	}
-	return predicted && predicted->n - predicted->k <= others;
+	return predicted && predicted->n - predicted->k <= nr_others;
 }
 
 /* Returns how many exceptions @excuse permits. INFINITY: any number, or only a later comparison
@@ -236,9 +237,9 @@ static double count_excused_exceptions(const struct excuses *excuses,
 	double sum = 0;
 
 	for (size_t i = 0; i < excuses->count; i++) {
-		const char *most = excuses->list[i]->most;
+		const char *bound = excuses->list[i]->most;
 
-		if (!most || strcmp(most, "predicted") == 0)
+		if (!bound || strcmp(bound, "predicted") == 0)
 			return (double)part;
 		sum += find_bound(excuses->list[i], findings, exception);
 	}
@@ -252,21 +253,22 @@ static const struct jp_expectation *allow_parts(const struct excuses *first,
 						const struct jp_findings *findings,
 						const struct jp_exception *exception)
 {
-	struct jp_expectation *one =
+	struct jp_expectation *expectation =
 		make_allowance((first->list[0] ?: later->list[0])->reason, exception);
 	const uint64_t inherited = exception->in_first + exception->in_later + exception->inherited
 					   ? exception->inherited
 					   : exception->count;
 
-	if (one && memcmp(first, later, sizeof(*first)) == 0)
-		one->max = count_excused_exceptions(first, findings, exception, exception->count);
-	else if (one)
-		one->max =
+	if (expectation && memcmp(first, later, sizeof(*first)) == 0)
+		expectation->max =
+			count_excused_exceptions(first, findings, exception, exception->count);
+	else if (expectation)
+		expectation->max =
 			count_excused_exceptions(first, findings, exception, exception->in_first) +
 			count_excused_exceptions(later, findings, exception, exception->in_later) +
 			fmax(count_excused_exceptions(first, findings, exception, inherited),
 			     count_excused_exceptions(later, findings, exception, inherited));
-	return one;
+	return expectation;
 }
 
 const struct jp_expectation *jp_excuse_find(const struct jp_case *cas,

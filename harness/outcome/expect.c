@@ -26,9 +26,9 @@ const char *jp_expect_format_metric(const struct jp_metric *metric, char *text, 
 const char *jp_expect_format_beside_range(const struct jp_expectation *expectation,
 					  const struct jp_metric *metric, char *text, size_t size)
 {
-	bool any = isinf(expectation->min) && isinf(expectation->max);
+	bool allows_all = isinf(expectation->min) && isinf(expectation->max);
 
-	if (expectation->percent || any || !metric->rate)
+	if (expectation->percent || allows_all || !metric->rate)
 		return jp_expect_format_metric(metric, text, size);
 	snprintf(text, size, "%" PRIu64 " of %" PRIu64, metric->k, metric->n);
 	return text;
@@ -86,7 +86,7 @@ static enum jp_outcome compare_metric(const struct jp_expectation *expectation,
 }
 
 enum jp_outcome jp_expect(const struct jp_expectation *expectation, const struct jp_metric *metric,
-			  char *why, size_t size)
+			  char *reason, size_t size)
 {
 	char range[80], figure[160];
 	const char *note = "";
@@ -94,12 +94,12 @@ enum jp_outcome jp_expect(const struct jp_expectation *expectation, const struct
 
 	jp_expect_range(expectation, range, sizeof(range));
 	if (!metric) {
-		snprintf(why, size, "%s: was not measured; expected %s", expectation->metric,
+		snprintf(reason, size, "%s: was not measured; expected %s", expectation->metric,
 			 range);
 		return JP_ERROR;
 	}
 	outcome = compare_metric(expectation, metric, &note);
-	snprintf(why, size, "%s: %s; expected %s%s%s%s%s", expectation->metric,
+	snprintf(reason, size, "%s: %s; expected %s%s%s%s%s", expectation->metric,
 		 jp_expect_format_beside_range(expectation, metric, figure, sizeof(figure)), range,
 		 expectation->reason[0] ? " (" : "", expectation->reason,
 		 expectation->reason[0] ? ")" : "", note);
@@ -165,10 +165,10 @@ const char *jp_expect_bound(const struct jp_expectation *allow, char *text, size
 }
 
 enum jp_outcome jp_expect_compare_with_bound(const struct jp_expectation *allow,
-					     const struct jp_findings *findings, char *why,
+					     const struct jp_findings *findings, char *reason,
 					     size_t size)
 {
-	const struct jp_metric *all = jp_findings_find_metric(findings, allow->metric);
+	const struct jp_metric *metrics = jp_findings_find_metric(findings, allow->metric);
 	struct jp_metric some = jp_metric_count(allow->metric, 0);
 	char range[80], figure[160];
 	const char *note = "";
@@ -185,16 +185,17 @@ enum jp_outcome jp_expect_compare_with_bound(const struct jp_expectation *allow,
 
 		if (most && some.k <= most->k)
 			return JP_PASS;
-		snprintf(why, size, "%s: %" PRIu64 " with cause %s; allowed at most the %s %s (%s)",
+		snprintf(reason, size,
+			 "%s: %" PRIu64 " with cause %s; allowed at most the %s %s (%s)",
 			 allow->metric, some.k, allow->allow,
 			 most ? jp_expect_format_metric(most, figure, sizeof(figure)) : "missing",
 			 allow->most, allow->reason);
 		return most ? JP_FAIL : JP_ERROR;
 	}
-	if (all && all->rate)
-		some = jp_metric_rate(allow->metric, some.k, all->n);
+	if (metrics && metrics->rate)
+		some = jp_metric_rate(allow->metric, some.k, metrics->n);
 	outcome = compare_metric(allow, &some, &note);
-	snprintf(why, size, "%s: %s with cause %s; allowed %s (%s)%s", allow->metric,
+	snprintf(reason, size, "%s: %s with cause %s; allowed %s (%s)%s", allow->metric,
 		 jp_expect_format_beside_range(allow, &some, figure, sizeof(figure)), allow->allow,
 		 jp_expect_range(allow, range, sizeof(range)), allow->reason, note);
 	return outcome;

@@ -9,13 +9,13 @@
 
 /*
  * Judges one expectation that is a range (not `allow`). Returns PASS, FAIL or ERROR, with a
- * sentence in @why: metric, figures, range, reason. A range of counts applies to k, exactly. A
+ * sentence in @reason: metric, figures, range, reason. A range of counts applies to k, exactly. A
  * range in percent applies to the rate: PASS if its whole interval lies inside, FAIL if all of it
  * lies outside, else ERROR (too little evidence); "=P%" is exact. ERROR if @metric is NULL, or a
  * plain count with a percentage.
  */
 enum jp_outcome jp_expect(const struct jp_expectation *expectation, const struct jp_metric *metric,
-			  char *why, size_t size);
+			  char *reason, size_t size);
 /* Returns the `allow` line of @cas that permits @exception, or NULL. @out_of_scope: from
  * jp_expect_scopes(). */
 const struct jp_expectation *jp_expect_find_allowance(const struct jp_case *cas,
@@ -29,10 +29,10 @@ const struct jp_expectation *jp_expect_find_permission(const struct jp_result *r
 const struct jp_expectation *jp_expect_find_range(const struct jp_result *result,
 						  const char *metric);
 /* Compares the number of exceptions with the bound of the line @allow. Returns PASS, or FAIL or
- * ERROR with a sentence in @why. A bound in percent applies to the exceptions' share of the
+ * ERROR with a sentence in @reason. A bound in percent applies to the exceptions' share of the
  * metric's n, as in jp_expect(). */
 enum jp_outcome jp_expect_compare_with_bound(const struct jp_expectation *allow,
-					     const struct jp_findings *findings, char *why,
+					     const struct jp_findings *findings, char *reason,
 					     size_t size);
 /* Stores in @text the bound of @allow, as a case's file spells it: "<=3", "predicted", or "any".
  * Returns @text. */

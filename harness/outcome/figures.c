@@ -18,12 +18,12 @@ struct figure {
 
 static void check_bounds(const struct figure *figures, size_t count, struct jp_result *result)
 {
-	for (const struct figure *one = figures; one < figures + count; one++)
-		if (one->stated < one->least || one->stated > one->most)
+	for (const struct figure *figure = figures; figure < figures + count; figure++)
+		if (figure->stated < figure->least || figure->stated > figure->most)
 			jp_note(result, JP_ERROR,
 				"the capture states %s %" PRIu64 "; there are %" PRIu64
 				" to %" PRIu64,
-				one->key, one->stated, one->least, one->most);
+				figure->key, figure->stated, figure->least, figure->most);
 }
 
 /* Checks the size of a ring buffer: the number of pages is a power of two (perf_mmap() in
@@ -39,19 +39,20 @@ static void check_capture(const struct jp_evidence *evidence,
 			  const struct jp_perfdata_summary *file, struct jp_result *result)
 {
 	const struct jp_capture_info *info = &evidence->info;
-	const uint64_t any = UINT64_MAX, shown = evidence->snapshots.count;
+	const uint64_t no_limit = UINT64_MAX, nr_snapshots = evidence->snapshots.count;
 	/* An attach lists threads until it finds no new one, and may open a thread's events
 	 * twice. */
 	const bool lists = info->threads > 1 || info->thread_passes;
-	const uint64_t doubles = lists ? any : 0, least = info->breakpoints ? 0 : 1;
+	const uint64_t doubles = lists ? no_limit : 0, min = info->breakpoints ? 0 : 1;
 	const struct figure figures[] = {
-		{"first_enabled", info->first_enabled, 1, any},
-		{"cpus", info->cpus, 1, any},
-		{"frequency", info->frequency, least, info->frequency_asked},
-		{"snapshots", info->snapshots, shown, shown},
+		{"first_enabled", info->first_enabled, 1, no_limit},
+		{"cpus", info->cpus, 1, no_limit},
+		{"frequency", info->frequency, min, info->frequency_asked},
+		{"snapshots", info->snapshots, nr_snapshots, nr_snapshots},
 		/* A snapshot needs at least two readings of the maps, until two agree. */
-		{"snapshot_readings", info->snapshot_readings, 2 * shown, shown ? any : 0},
-		{"snapshots_unstable", info->snapshots_unstable, 0, shown},
+		{"snapshot_readings", info->snapshot_readings, 2 * nr_snapshots,
+		 nr_snapshots ? no_limit : 0},
+		{"snapshots_unstable", info->snapshots_unstable, 0, nr_snapshots},
 		{"duplicates", info->duplicates, 0, doubles},
 		{"duplicates_sideband", info->duplicates_sideband, 0, doubles},
 		{"breakpoints_hit", info->breakpoints_hit, 0, info->breakpoints},
@@ -72,11 +73,11 @@ static void check_capture(const struct jp_evidence *evidence,
 /* Returns whether the feature with the times of the first and last sample is wrong. perf finds
  * these times when it reads its file again at the end, in the order of the file, and writes 0 if it
  * does not read it again (process_sample_event() in tools/perf/builtin-record.c). */
-static bool are_sample_times_wrong(const struct jp_perfdata_summary *file, bool ours)
+static bool are_sample_times_wrong(const struct jp_perfdata_summary *file, bool is_own)
 {
 	const uint64_t *times = file->sample_times;
 
-	if (ours)
+	if (is_own)
 		return times[0] != file->first_sample || times[1] != file->last_sample;
 	return (times[0] || times[1]) &&
 	       (times[0] < file->first_sample || times[1] > file->last_sample);
@@ -84,16 +85,17 @@ static bool are_sample_times_wrong(const struct jp_perfdata_summary *file, bool 
 
 /* Checks the features of perf.data. A feature may be missing: tools that copy a file may leave it
  * out. */
-void jp_check_features(const struct jp_perfdata_summary *file, bool ours, struct jp_result *result)
+void jp_check_features(const struct jp_perfdata_summary *file, bool is_own,
+		       struct jp_result *result)
 {
 	const uint64_t tick = file->clock_resolution;
 
 	if (file->described == JP_DESCRIBED_OTHER ||
-	    (ours && file->described == JP_DESCRIBED_OTHER_NAME))
+	    (is_own && file->described == JP_DESCRIBED_OTHER_NAME))
 		jp_note(result, JP_ERROR,
 			"the event descriptions of perf.data differ from its events%s",
 			file->described == JP_DESCRIBED_OTHER ? "" : ", by their names");
-	if (file->has_sample_times && are_sample_times_wrong(file, ours))
+	if (file->has_sample_times && are_sample_times_wrong(file, is_own))
 		jp_note(result, JP_ERROR,
 			"perf.data states samples from %" PRIu64 " to %" PRIu64 "; they are from "
 			"%" PRIu64 " to %" PRIu64,

@@ -26,29 +26,29 @@ static void check_expectations(const struct jp_case *cas, struct jp_result *resu
 		const struct jp_metric *metric =
 			jp_findings_find_metric(&result->findings, expectation->metric);
 		enum jp_outcome outcome;
-		char why[512];
+		char reason[512];
 
 		if (expectation->allow[0] || result->out_of_scope >> i & 1)
 			continue;
-		outcome = jp_expect(expectation, metric, why, sizeof(why));
+		outcome = jp_expect(expectation, metric, reason, sizeof(reason));
 		/* Missing evidence is an ERROR, not a FAIL, because the judged tool is not at
 		 * fault. */
 		if (outcome != JP_PASS && metric && metric->role &&
 		    metric->role->bound == JP_MOST_LOST)
 			outcome = is_excused(expectation, metric) ? JP_PASS : JP_ERROR;
 		if (outcome != JP_PASS)
-			jp_note(result, outcome, "%s", why);
+			jp_note(result, outcome, "%s", reason);
 	}
 }
 
 static void check_allowance_bound(const struct jp_expectation *allow, struct jp_result *result)
 {
-	char why[512];
+	char reason[512];
 	const enum jp_outcome outcome =
-		jp_expect_compare_with_bound(allow, &result->findings, why, sizeof(why));
+		jp_expect_compare_with_bound(allow, &result->findings, reason, sizeof(reason));
 
 	if (outcome != JP_PASS)
-		jp_note(result, outcome, "%s", why);
+		jp_note(result, outcome, "%s", reason);
 }
 
 static void check_exceptions(const struct jp_case *cas, struct jp_result *result)

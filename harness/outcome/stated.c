@@ -36,25 +36,25 @@ static void check_number(struct jp_result *result, const char *option, const cha
 			 uint64_t stated)
 {
 	const char *text = find_option(result->cas, option);
-	uint64_t asked;
+	uint64_t requested;
 
-	if (text && jp_number(text, 0, UINT64_MAX, &asked) && asked != stated)
+	if (text && jp_number(text, 0, UINT64_MAX, &requested) && requested != stated)
 		jp_note(result, JP_ERROR,
 			"the capture states %s %" PRIu64 "; the case asks for %" PRIu64, key,
-			stated, asked);
+			stated, requested);
 }
 
 static void check_text(struct jp_result *result, const char *key, const char *stated,
-		       const char *asked)
+		       const char *requested)
 {
-	if (strcmp(stated, asked) != 0)
+	if (strcmp(stated, requested) != 0)
 		jp_note(result, JP_ERROR, "the capture states %s %s; the case asks for %s", key,
-			stated, asked);
+			stated, requested);
 }
 
-static bool publishes(const char *how)
+static bool publishes(const char *publisher)
 {
-	return how && strcmp(how, "none") != 0;
+	return publisher && strcmp(publisher, "none") != 0;
 }
 
 static bool is_published(const char *name)

@@ -15,7 +15,7 @@ struct bounds {
 static void check_own_capture(const struct jp_capture_info *info,
 			      const struct jp_watched_info *watched, struct jp_result *result)
 {
-	const uint64_t most = (watched->ended - watched->started) * watched->cpus;
+	const uint64_t max = (watched->ended - watched->started) * watched->cpus;
 
 	if (!watched->cpus)
 		return;
@@ -35,11 +35,11 @@ static void check_own_capture(const struct jp_capture_info *info,
 		jp_note(result, JP_ERROR,
 			"the capture states %" PRIu64 " CPUs; the runner saw %" PRIu64, info->cpus,
 			watched->cpus);
-	if (!info->breakpoints && !info->duplicates && info->counted > most)
+	if (!info->breakpoints && !info->duplicates && info->counted > max)
 		jp_note(result, JP_ERROR,
 			"the capture states that its events counted %" PRIu64
 			" ns; the CPUs had %" PRIu64,
-			info->counted, most);
+			info->counted, max);
 }
 
 void jp_check_window(const struct jp_evidence *evidence, struct jp_result *result)

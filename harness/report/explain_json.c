@@ -5,17 +5,17 @@
 
 #include "harness/base/json.h"
 
-static void write_place(struct jp_json *json, const struct jp_blame *place)
+static void write_place(struct jp_json *json, const struct jp_blame *blame)
 {
-	jp_json_u64(json, "pid", place->pid);
-	jp_json_string(json, "process", place->process);
-	jp_json_string(json, "file", place->file);
+	jp_json_u64(json, "pid", blame->pid);
+	jp_json_string(json, "process", blame->process);
+	jp_json_string(json, "file", blame->file);
 	jp_json_array(json, "ranges");
-	for (size_t i = 0; i < place->nr_ranges; i++) {
+	for (size_t i = 0; i < blame->nr_ranges; i++) {
 		char text[40];
 
-		snprintf(text, sizeof(text), "%" PRIx64 "-%" PRIx64, place->ranges[i].start,
-			 place->ranges[i].end);
+		snprintf(text, sizeof(text), "%" PRIx64 "-%" PRIx64, blame->ranges[i].start,
+			 blame->ranges[i].end);
 		jp_json_string(json, NULL, text);
 	}
 	jp_json_end(json);
@@ -57,11 +57,11 @@ static void write_answers(struct jp_json *json, const struct jp_explanation *exp
 	for (size_t i = 0; i < answers->count; i++) {
 		const struct jp_blamed *cause = answers->causes[i];
 		const uint64_t cost = jp_answers_cost(cause, question),
-			       all = explanation->summary.samples + cause->absent;
+			       nr_samples = explanation->summary.samples + cause->absent;
 
 		jp_json_object(json, NULL);
 		jp_json_string(json, "id", cause->cause->id);
-		jp_json_double(json, "share", (double)cost / all);
+		jp_json_double(json, "share", (double)cost / nr_samples);
 		jp_json_u64(json, "samples", cost);
 		jp_json_string(json, "consequence_of", cause->below ? cause->below->id : NULL);
 		jp_json_end(json);

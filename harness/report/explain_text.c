@@ -17,23 +17,23 @@ static void print_untrusted(FILE *out, const char *text)
 	jp_printable_put(out, text);
 }
 
-static void print_where(FILE *out, const struct jp_blame *place)
+static void print_where(FILE *out, const struct jp_blame *blame)
 {
-	if (place->pid) {
-		fprintf(out, "pid %" PRIu32 " (", place->pid);
-		print_untrusted(out, place->process);
+	if (blame->pid) {
+		fprintf(out, "pid %" PRIu32 " (", blame->pid);
+		print_untrusted(out, blame->process);
 		fputc(')', out);
 	}
-	if (place->file) {
-		fputs(place->pid ? ", " : "", out);
-		print_untrusted(out, place->file);
+	if (blame->file) {
+		fputs(blame->pid ? ", " : "", out);
+		print_untrusted(out, blame->file);
 	}
-	for (size_t i = 0; i < place->nr_ranges; i++)
+	for (size_t i = 0; i < blame->nr_ranges; i++)
 		fprintf(out, "%s%" PRIx64 "-%" PRIx64,
 			i                           ? " "
-			: place->pid || place->file ? ", "
+			: blame->pid || blame->file ? ", "
 						    : "",
-			place->ranges[i].start, place->ranges[i].end);
+			blame->ranges[i].start, blame->ranges[i].end);
 }
 
 static void print_cause(FILE *out, const struct jp_explain_shown *shown,
@@ -49,14 +49,14 @@ static void print_cause(FILE *out, const struct jp_explain_shown *shown,
 		     lines = shown->all ? worst->nr_evidence : 1;
 
 	for (size_t i = 0; i < cause->nr_places && i < places; i++) {
-		const struct jp_blame *place = cause->places[i];
+		const struct jp_blame *blame = cause->places[i];
 
-		if (!place->pid && !place->file && !place->nr_ranges)
+		if (!blame->pid && !blame->file && !blame->nr_ranges)
 			continue;
 		fprintf(out, "         in ");
-		print_where(out, place);
+		print_where(out, blame);
 		if (cause->nr_places > 1)
-			fprintf(out, ": %" PRIu64 " samples", place->samples);
+			fprintf(out, ": %" PRIu64 " samples", blame->samples);
 		fputc('\n', out);
 	}
 	if (cause->nr_places > places)
@@ -104,20 +104,20 @@ static void print_first(FILE *out, const struct jp_explanation *explanation,
 {
 	const struct jp_answers *answers = &explanation->answers[question];
 	const struct jp_blamed *first = answers->count ? answers->causes[0] : NULL;
-	size_t others = 0;
+	size_t nr_others = 0;
 
 	for (size_t i = 1; i < answers->count; i++)
-		others += !answers->causes[i]->below;
+		nr_others += !answers->causes[i]->below;
 	if (first)
 		fprintf(out, "%s for %.1f %%, because %s (%s)%s\n", questions[question],
 			100 * get_share(explanation, first, question), first->cause->text,
-			first->cause->id, others ? ", and for other reasons" : "");
+			first->cause->id, nr_others ? ", and for other reasons" : "");
 }
 
 static void print_verdict(FILE *out, const struct jp_explanation *explanation, const char *file)
 {
 	const struct jp_blamed *main = explanation->causes;
-	double most = 0; /* the cause of most lost samples may stand behind another cause */
+	double max = 0; /* the cause of most lost samples may stand behind another cause */
 
 	print_untrusted(out, file);
 	if (!explanation->summary.samples) {
@@ -134,10 +134,10 @@ static void print_verdict(FILE *out, const struct jp_explanation *explanation, c
 		fprintf(out, ": whether stacks are broken is not known\n");
 	} else {
 		for (size_t i = 0; i < explanation->nr_accused; i++)
-			most = main[i].share > most ? main[i].share : most;
+			max = main[i].share > max ? main[i].share : max;
 		fprintf(out,
 			": %.1f %% of the %" PRIu64 " samples lose their stack or their names\n",
-			100 * most, explanation->summary.samples);
+			100 * max, explanation->summary.samples);
 		for (int question = 0; question < JP_QUESTIONS; question++)
 			print_first(out, explanation, question);
 	}

@@ -24,15 +24,16 @@ static const struct jp_exception *find_fault(const struct jp_result *result)
 /* Returns the first expectation whose range does not contain its metric, or NULL. */
 static const struct jp_expectation *find_missed_expectation(const struct jp_result *result)
 {
-	char why[512];
+	char reason[512];
 
 	for (size_t i = 0; result->outcome == JP_FAIL && i < result->cas->nr_expectations; i++) {
-		const struct jp_expectation *one = &result->cas->expectations[i];
+		const struct jp_expectation *expectation = &result->cas->expectations[i];
 
-		if (!one->allow[0] && !(result->out_of_scope >> i & 1) &&
-		    jp_expect(one, jp_findings_find_metric(&result->findings, one->metric), why,
-			      sizeof(why)) == JP_FAIL)
-			return one;
+		if (!expectation->allow[0] && !(result->out_of_scope >> i & 1) &&
+		    jp_expect(expectation,
+			      jp_findings_find_metric(&result->findings, expectation->metric),
+			      reason, sizeof(reason)) == JP_FAIL)
+			return expectation;
 	}
 	return NULL;
 }
@@ -44,21 +45,22 @@ static void describe_missed(const struct jp_result *result, const struct jp_expe
 {
 	const struct jp_findings *findings = &result->findings;
 	const struct jp_metric *metric = jp_findings_find_metric(findings, missed->metric);
-	const char *what = jp_figures_text(missed->metric), *why = missed->reason;
-	char range[80], of[40] = "";
+	const char *metric_text = jp_figures_text(missed->metric), *reason = missed->reason;
+	char range[80], total_text[40] = "";
 
 	for (size_t i = findings->nr_exceptions; i-- > 0;) {
-		const struct jp_exception *one = &findings->exceptions[i];
-		const struct jp_cause *cause = jp_cause_of_word(one->metric, one->cause);
+		const struct jp_exception *exception = &findings->exceptions[i];
+		const struct jp_cause *cause =
+			jp_cause_of_word(exception->metric, exception->cause);
 
-		if (cause && strcmp(one->metric, missed->metric) == 0)
-			why = cause->text;
+		if (cause && strcmp(exception->metric, missed->metric) == 0)
+			reason = cause->text;
 	}
 	if (metric->rate)
-		snprintf(of, sizeof(of), " of %" PRIu64, metric->n);
-	snprintf(text, size, "%" PRIu64 "%s %s%s%s%s, expected %s%s%s", metric->k, of, what,
-		 *what ? " (" : "", missed->metric, *what ? ")" : "",
-		 jp_expect_range(missed, range, sizeof(range)), *why ? ": " : "", why);
+		snprintf(total_text, sizeof(total_text), " of %" PRIu64, metric->n);
+	snprintf(text, size, "%" PRIu64 "%s %s%s%s%s, expected %s%s%s", metric->k, total_text,
+		 metric_text, *metric_text ? " (" : "", missed->metric, *metric_text ? ")" : "",
+		 jp_expect_range(missed, range, sizeof(range)), *reason ? ": " : "", reason);
 }
 
 const char *jp_fault_describe(const struct jp_result *result, char *text, size_t size)

@@ -26,15 +26,15 @@ void jp_accounts_print(FILE *out, const struct jp_accounts *accounts, const char
 		jp_sort(account->classes, account->nr_classes, compare_by_count);
 		column = (unsigned int)fprintf(out, "%s%s by class:", mark, account->name);
 		for (size_t class = 0; class <= account->nr_classes; class ++) {
-			const bool all = class == account->nr_classes;
+			const bool is_total = class == account->nr_classes;
 			char text[80];
 			const unsigned int length = (unsigned int)snprintf(
 				text, sizeof(text), "%s %" PRIu64 "%s%s",
-				all     ? " ="
-				: class ? " +"
-					: "",
-				all ? jp_account_sum(account) : account->classes[class].count,
-				all ? "" : " ", all ? "" : account->classes[class].name);
+				is_total ? " ="
+				: class  ? " +"
+					 : "",
+				is_total ? jp_account_sum(account) : account->classes[class].count,
+				is_total ? "" : " ", is_total ? "" : account->classes[class].name);
 
 			if (width && column + length > width)
 				column = (unsigned int)fprintf(out, "\n%s ", mark) - 1;
@@ -65,7 +65,7 @@ void jp_accounts_explain(FILE *out, const struct jp_accounts *accounts, const ch
 {
 	const struct jp_metric_text *text, *printed[MOST_TEXTS];
 	size_t count = 0;
-	char line[200], shown[1024];
+	char line[200], shortened[1024];
 
 	for (size_t i = 0; i < accounts->count; i++)
 		for (size_t class = 0; class < accounts->accounts[i].nr_classes; class ++) {
@@ -81,8 +81,8 @@ void jp_accounts_explain(FILE *out, const struct jp_accounts *accounts, const ch
 			snprintf(line, sizeof(line), "%sclass %s: %s", mark,
 				 strchr(text->name, '.') + 1, text->text);
 			fprintf(out, "%s\n",
-				width ? jp_terminal_shorten(line, width, JP_CUT_END, shown,
-							    sizeof(shown))
+				width ? jp_terminal_shorten(line, width, JP_CUT_END, shortened,
+							    sizeof(shortened))
 				      : line);
 		}
 }
@@ -92,18 +92,18 @@ const char *jp_figures_text(const char *metric)
 	const size_t number = strcspn(metric, "0123456789");
 	const size_t digits = strspn(metric + number, "0123456789");
 	char stem[sizeof(((struct jp_metric *)NULL)->name)];
-	const struct jp_metric_text *found;
+	const struct jp_metric_text *metric_text;
 	char *dot;
 
 	snprintf(stem, sizeof(stem), "%.*s%s%s", (int)number, metric, digits ? "N" : "",
 		 metric + number + digits);
-	found = jp_registry_find(JP_METRIC_TEXT, stem);
+	metric_text = jp_registry_find(JP_METRIC_TEXT, stem);
 	dot = strrchr(stem, '.');
-	if (!found && dot) {
+	if (!metric_text && dot) {
 		*dot = '\0';
-		found = jp_registry_find(JP_METRIC_TEXT, stem);
+		metric_text = jp_registry_find(JP_METRIC_TEXT, stem);
 	}
-	return found ? found->text : "";
+	return metric_text ? metric_text->text : "";
 }
 
 void jp_figures_print(FILE *out, const struct jp_result *result, const char *mark,

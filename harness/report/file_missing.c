@@ -13,19 +13,19 @@ JP_ORDER(compare_by_stops, const struct jp_elf_entry *,
 
 const struct jp_elf_entry **jp_file_missing(const struct jp_file_report *report, size_t *count)
 {
-	const struct jp_elf_entry *entry = NULL, **all;
-	size_t most = 0;
+	const struct jp_elf_entry *entry = NULL, **entries;
+	size_t max = 0;
 
 	while ((entry = jp_unwinder_missing(report->unwinder, entry)))
-		most++;
+		max++;
 	*count = 0;
-	all = calloc(most + 1, sizeof(*all));
-	if (!all) {
+	entries = calloc(max + 1, sizeof(*entries));
+	if (!entries) {
 		jp_shortage_note(ENOMEM);
 		return NULL;
 	}
 	while ((entry = jp_unwinder_missing(report->unwinder, entry)))
-		all[(*count)++] = entry;
-	jp_sort(all, *count, compare_by_stops);
-	return all;
+		entries[(*count)++] = entry;
+	jp_sort(entries, *count, compare_by_stops);
+	return entries;
 }

@@ -19,11 +19,11 @@ static const char *make_printable(const char *name, char *capacity, size_t size)
 	return jp_printable(capacity);
 }
 
-static void print_share(const char *what, uint64_t count, uint64_t of, const char *of_what)
+static void print_share(const char *label, uint64_t count, uint64_t total, const char *of_what)
 {
-	printf("  %-44s %12" PRIu64, what, count);
-	if (of)
-		printf("  %6.2f %% of %" PRIu64 " %s", 100.0 * count / of, of, of_what);
+	printf("  %-44s %12" PRIu64, label, count);
+	if (total)
+		printf("  %6.2f %% of %" PRIu64 " %s", 100.0 * count / total, total, of_what);
 	putchar('\n');
 }
 

@@ -81,8 +81,8 @@ static void put_exceptions(FILE *out, const struct jp_findings *findings)
 static void put_case(FILE *out, const struct jp_result *result)
 {
 	const char *element = get_element(result->outcome);
-	const char *why = result->outcome == JP_XFAIL && result->cas->xfail ? result->cas->xfail
-									    : result->why;
+	const char *reason = result->outcome == JP_XFAIL && result->cas->xfail ? result->cas->xfail
+									       : result->why;
 
 	fputs("    <testcase", out);
 	put_attribute(out, "classname", result->cas->study);
@@ -94,7 +94,7 @@ static void put_case(FILE *out, const struct jp_result *result)
 	}
 	fprintf(out, ">\n      <%s", element);
 	put_attribute(out, "type", jp_outcome_text(result->outcome));
-	put_attribute(out, "message", why[0] ? why : jp_outcome_text(result->outcome));
+	put_attribute(out, "message", reason[0] ? reason : jp_outcome_text(result->outcome));
 	fputc('>', out);
 	put_text(out, result->why);
 	put_exceptions(out, &result->findings);

@@ -96,13 +96,13 @@ static int drop_stacks(struct jp_picture *picture)
 /* Drops every second kept sample. Returns 0 or -ENOMEM. */
 static int halve_rows(struct jp_picture *picture)
 {
-	size_t kept = 0;
+	size_t nr_kept = 0;
 
 	picture->stride = picture->stride * 2 + 1;
 	for (size_t i = 0; i < picture->nr_rows; i++)
 		if (!(picture->rows[i].sample & picture->stride))
-			picture->rows[kept++] = picture->rows[i];
-	picture->nr_rows = kept;
+			picture->rows[nr_kept++] = picture->rows[i];
+	picture->nr_rows = nr_kept;
 	return drop_stacks(picture);
 }
 

@@ -140,18 +140,18 @@ static int end_record(const struct jp_picture_ends *ends, const struct jp_boxes 
 	struct jp_box box = {record->addr, until, from + 1, UINT64_MAX};
 	uint64_t *cuts = NULL;
 	size_t nr_cuts = 0, capacity = 0, item;
-	unsigned int left = MOST_PARTS;
+	unsigned int nr_left = MOST_PARTS;
 	int failed = 0;
 
 	for (size_t cursor = 0;
-	     !failed && left && jp_boxes_find_next(boxes, record->pid, &box, &cursor, &item);) {
+	     !failed && nr_left && jp_boxes_find_next(boxes, record->pid, &box, &cursor, &item);) {
 		const struct jp_picture_end *end = &ends->list[item];
 
 		if (end->addr <= record->addr && until <= end->end) {
 			record->to = box.until = jp_min(box.until, end->time);
 			continue;
 		}
-		left--;
+		nr_left--;
 		if (item < ends->of_truth)
 			failed = jp_array_append(&cuts, &nr_cuts, &capacity, item);
 	}

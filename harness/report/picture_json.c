@@ -28,12 +28,12 @@ static void write_values(struct jp_json *json, const uint64_t *values, size_t co
 }
 
 /* Writes the boxes that lie in a band. Writes their hidden time and hider only if @hides. Then
- * writes the number of the other boxes as @others. */
-static void write_boxes(struct jp_json *json, const char *key, const char *others,
+ * writes the number of the other boxes as @others_key. */
+static void write_boxes(struct jp_json *json, const char *key, const char *others_key,
 			const struct jp_picture_layout *layout,
 			const struct jp_picture_boxes *boxes, bool hides)
 {
-	uint64_t left = 0;
+	uint64_t nr_others = 0;
 
 	jp_json_array(json, key);
 	for (const struct jp_picture_box *box = boxes->list; box < boxes->list + boxes->count;
@@ -42,7 +42,7 @@ static void write_boxes(struct jp_json *json, const char *key, const char *other
 		const struct jp_picture_times *times = &layout->times;
 
 		if (band == layout->bands.count) {
-			left++;
+			nr_others++;
 			continue;
 		}
 		write_values(json,
@@ -55,8 +55,8 @@ static void write_boxes(struct jp_json *json, const char *key, const char *other
 			     hides ? 10 : 8);
 	}
 	jp_json_end(json);
-	if (others)
-		jp_json_u64(json, others, left);
+	if (others_key)
+		jp_json_u64(json, others_key, nr_others);
 }
 
 static void write_rows(struct jp_json *json, const struct jp_picture *picture,

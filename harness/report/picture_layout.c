@@ -50,23 +50,23 @@ static bool continues(const struct jp_picture_band *last, const struct jp_pictur
 
 static void merge_bands(struct jp_picture_bands *bands)
 {
-	size_t kept = 0;
+	size_t nr_kept = 0;
 
 	/* The start is the first member. */
 	jp_sort(bands->list, bands->count, jp_compare_by_value);
 	for (size_t i = 0; i < bands->count; i++) {
 		const struct jp_picture_band next = bands->list[i];
-		struct jp_picture_band *last = kept ? &bands->list[kept - 1] : NULL;
+		struct jp_picture_band *last = nr_kept ? &bands->list[nr_kept - 1] : NULL;
 
 		if (last && continues(last, &next)) {
 			last->end = jp_max(last->end, next.end);
 			last->in_file &= next.in_file;
 			last->guessed &= next.guessed;
 		} else {
-			bands->list[kept++] = next;
+			bands->list[nr_kept++] = next;
 		}
 	}
-	bands->count = kept;
+	bands->count = nr_kept;
 }
 
 size_t jp_picture_find_band(const struct jp_picture_bands *bands, uint64_t addr)
@@ -115,7 +115,7 @@ static bool is_shown(const struct jp_picture *picture, const struct jp_picture_b
 /* Finds the bands that have samples, true code or emitted code. Returns 0 or -ENOMEM. */
 static int find_bands(const struct jp_picture *picture, struct jp_picture_bands *bands)
 {
-	size_t kept = 0;
+	size_t nr_kept = 0;
 
 	if (add_bands(bands, &picture->truth) || add_bands(bands, &picture->records))
 		return -ENOMEM;
@@ -128,8 +128,8 @@ static int find_bands(const struct jp_picture *picture, struct jp_picture_bands 
 		use_band(bands, picture->rows[i].ip);
 	for (size_t i = 0; i < bands->count; i++)
 		if (is_shown(picture, &bands->list[i]))
-			bands->list[kept++] = bands->list[i];
-	bands->count = kept;
+			bands->list[nr_kept++] = bands->list[i];
+	bands->count = nr_kept;
 	return 0;
 }
 

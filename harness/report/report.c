@@ -138,13 +138,13 @@ int jp_report_end(struct jp_report *report)
 	return counts[JP_SKIP] == report->count ? JP_EXIT_SKIPPED : JP_EXIT_OK;
 }
 
-void jp_report_cut_short(struct jp_report *report, const char *why)
+void jp_report_cut_short(struct jp_report *report, const char *reason)
 {
 	if (report->screen.used)
 		jp_screen_summary(&report->screen, report->results, report->count, report->plan,
-				  why);
+				  reason);
 	for (int i = 0; get_output(report, i); i++) {
-		fprintf(get_output(report, i), "Bail out! cut short: %s\n", why);
+		fprintf(get_output(report, i), "Bail out! cut short: %s\n", reason);
 		fflush(get_output(report, i));
 	}
 }

@@ -32,8 +32,8 @@ struct jp_result *jp_report_next(struct jp_report *report);
 /* Reports the result that jp_report_next() returned. Writes it also to the descriptor @alone (-1:
  * none), as if it were the only result. */
 void jp_report_add(struct jp_report *report, int alone);
-/* Ends the report on a plan that was not completed, and states @why in the files. */
-void jp_report_cut_short(struct jp_report *report, const char *why);
+/* Ends the report on a plan that was not completed, and states @reason in the files. */
+void jp_report_cut_short(struct jp_report *report, const char *reason);
 /* Prints totals and tables. Returns the exit status (docs/reading-results.md). */
 int jp_report_end(struct jp_report *report);
 /* Writes the page about the run directory @dir, if @report has one. */

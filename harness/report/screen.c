@@ -33,13 +33,13 @@ bool jp_screen_is_failure(enum jp_outcome outcome)
 __attribute__((format(printf, 2, 3))) static void put_line(const struct jp_screen *screen,
 							   const char *fmt, ...)
 {
-	char line[LINE], shown[LINE];
+	char line[LINE], shortened[LINE];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	puts(jp_terminal_shorten(line, screen->width, JP_CUT_END, shown, sizeof(shown)));
+	puts(jp_terminal_shorten(line, screen->width, JP_CUT_END, shortened, sizeof(shortened)));
 }
 
 /* Prints @word, quoted for a shell. Returns the number of columns. */
@@ -77,12 +77,12 @@ static int put_command(const struct jp_screen *screen, const char *label, const 
 	return lines;
 }
 
-/* Prints the lines of @text, indented; at most @most of them. */
-static void put_lines(const struct jp_screen *screen, const char *text, int most)
+/* Prints the lines of @text, indented; at most @max of them. */
+static void put_lines(const struct jp_screen *screen, const char *text, int max)
 {
 	char line[2048];
 
-	for (int i = 0; *text && i < most; i++) {
+	for (int i = 0; *text && i < max; i++) {
 		const size_t length = strcspn(text, "\n");
 
 		snprintf(line, sizeof(line), "%.*s", (int)length, text);
@@ -118,11 +118,11 @@ static void put_skips(const struct jp_screen *screen, const struct jp_result *re
 		size_t before = 0, times = 0;
 
 		for (size_t j = 0; j < count; j++) {
-			const bool same = results[j].outcome == JP_SKIP &&
-					  strcmp(results[j].why, results[i].why) == 0;
+			const bool is_same = results[j].outcome == JP_SKIP &&
+					     strcmp(results[j].why, results[i].why) == 0;
 
-			before += same && j < i;
-			times += same;
+			before += is_same && j < i;
+			times += is_same;
 		}
 		if (results[i].outcome != JP_SKIP || before)
 			continue;
@@ -137,7 +137,7 @@ static void put_skips(const struct jp_screen *screen, const struct jp_result *re
 static void put_failures(const struct jp_screen *screen, const struct jp_result *results,
 			 size_t count, const char *dir)
 {
-	size_t more = 0;
+	size_t nr_hidden = 0;
 	int rows = 0;
 	char fault[2048];
 
@@ -147,7 +147,7 @@ static void put_failures(const struct jp_screen *screen, const struct jp_result 
 		if (!jp_screen_is_failure(result->outcome))
 			continue;
 		if (rows >= MOST_ROWS) {
-			more++;
+			nr_hidden++;
 			continue;
 		}
 		put_line(screen, "%-5s %s", jp_outcome_text(result->outcome),
@@ -157,8 +157,8 @@ static void put_failures(const struct jp_screen *screen, const struct jp_result 
 				    (const char *[]){program_invocation_name, dir ? "show" : "run",
 						     result->cas->name, dir, NULL});
 	}
-	if (more)
-		put_line(screen, "and %zu more", more);
+	if (nr_hidden)
+		put_line(screen, "and %zu more", nr_hidden);
 }
 
 static void put_totals(const struct jp_screen *screen, const struct jp_result *results,

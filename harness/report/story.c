@@ -137,21 +137,23 @@ static void put_exceptions(const struct jp_result *result, unsigned int width)
 
 	printf("\nExceptions: %zu kinds of metric and cause\n", findings->nr_exceptions);
 	for (size_t i = 0; i < findings->nr_exceptions; i++) {
-		const struct jp_exception *one = &findings->exceptions[i];
-		const struct jp_expectation *allow = jp_expect_find_permission(result, one);
-		const struct jp_cause *cause = jp_cause_of_word(one->metric, one->cause);
+		const struct jp_exception *exception = &findings->exceptions[i];
+		const struct jp_expectation *allow = jp_expect_find_permission(result, exception);
+		const struct jp_cause *cause =
+			jp_cause_of_word(exception->metric, exception->cause);
 		char word[80], bound[80];
 
-		put(width, INDENT, "%s: %" PRIu64 " with cause %s%s%s", one->metric, one->count,
-		    jp_cause_text(one->metric, one->cause, word, sizeof(word)), cause ? ": " : "",
-		    cause ? cause->text : "");
+		put(width, INDENT, "%s: %" PRIu64 " with cause %s%s%s", exception->metric,
+		    exception->count,
+		    jp_cause_text(exception->metric, exception->cause, word, sizeof(word)),
+		    cause ? ": " : "", cause ? cause->text : "");
 		if (allow)
 			put(width, 2 * INDENT, "allowed %s: %s",
 			    jp_expect_bound(allow, bound, sizeof(bound)), allow->reason);
 		else
 			put(width, 2 * INDENT, "%s",
 			    result->cas->control ? "judged as a control" : "nothing allows it");
-		put(width, 2 * INDENT, "first: %s", one->first);
+		put(width, 2 * INDENT, "first: %s", exception->first);
 	}
 	for (size_t i = 0; i < findings->nr_skipped; i++)
 		put(width, INDENT, "not judged: %s: the capture declares %s",
@@ -167,11 +169,12 @@ static void put_files(const char *dir, unsigned int width)
 {
 	struct jp_folder_names names = {0};
 	struct jp_error err = {""};
-	char shown[4096], text[LONGEST] = "";
+	char shortened[4096], text[LONGEST] = "";
 	size_t used = 0;
 
 	printf("\nFiles\n%*s%s:\n", INDENT, "",
-	       jp_terminal_shorten(dir, width - INDENT - 1, JP_CUT_MIDDLE, shown, sizeof(shown)));
+	       jp_terminal_shorten(dir, width - INDENT - 1, JP_CUT_MIDDLE, shortened,
+				   sizeof(shortened)));
 	if (jp_untrusted_list(dir, &names, is_any, &err))
 		put(width, INDENT, "%s", err.text);
 	for (size_t i = 0; i < names.count && used < sizeof(text); i++)
@@ -188,12 +191,12 @@ void jp_story_print(const struct jp_result *result, const char *dir, unsigned in
 	printf("%s: %s in %.1f s\n", cas->name, jp_outcome_text(result->outcome), result->seconds);
 	if (result->crashed[0])
 		put(width, INDENT, "a profiler died of %s", result->crashed);
-	for (const char *why = result->why; *why; why += strspn(why, "\n")) {
-		const int length = (int)strcspn(why, "\n");
+	for (const char *reason = result->why; *reason; reason += strspn(reason, "\n")) {
+		const int length = (int)strcspn(reason, "\n");
 
-		snprintf(line, sizeof(line), "%.*s", length, why);
+		snprintf(line, sizeof(line), "%.*s", length, reason);
 		put(width, INDENT, "%s", line);
-		why += length;
+		reason += length;
 	}
 	if (cas->xfail)
 		put(width, INDENT, "known failure: %s", cas->xfail);

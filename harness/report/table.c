@@ -169,16 +169,16 @@ static void fill_cell(char *text, struct print *print, size_t row, size_t column
 /* Returns whether a row has a case that ran; a row without results states why. */
 static bool is_shown(const struct print *print, size_t row)
 {
-	bool named = false;
+	bool is_labelled = false;
 
 	for (size_t c = 0; c < print->table->nr_columns; c++) {
 		const char *name = print->table->rows[row].cells[c].name;
 
 		if (find_result(print->results, print->count, name))
 			return true;
-		named |= strcmp(name, "-") != 0 && strcmp(name, "impossible") != 0;
+		is_labelled |= strcmp(name, "-") != 0 && strcmp(name, "impossible") != 0;
 	}
-	return !named;
+	return !is_labelled;
 }
 
 static void widen_column(size_t *width, const char *text)
@@ -278,10 +278,10 @@ static void put_split(FILE *out, struct print *print, size_t label, const size_t
 	const size_t columns = print->table->nr_columns, labels = strlen(print->mark) + 2 + label;
 
 	for (size_t from = 0, to; from < columns; from = to) {
-		size_t all = labels + 2 + widths[from];
+		size_t width = labels + 2 + widths[from];
 
-		for (to = from + 1; to < columns && all + 2 + widths[to] <= print->width; to++)
-			all += 2 + widths[to];
+		for (to = from + 1; to < columns && width + 2 + widths[to] <= print->width; to++)
+			width += 2 + widths[to];
 		if (from)
 			fprintf(out, "%s\n", print->mark);
 		put_columns(out, print, label, widths, from, to);

@@ -18,9 +18,9 @@
 static const char places[] = "./loader\0libraries";
 enum { LIBRARIES_AT = sizeof("./loader"), MAX_PROGRAM = 256 << 20 };
 
-static int fail_unportable(struct jp_error *err, const char *what)
+static int fail_unportable(struct jp_error *err, const char *problem)
 {
-	return jp_fail(err, EINVAL, "this program cannot be packed: %s", what);
+	return jp_fail(err, EINVAL, "this program cannot be packed: %s", problem);
 }
 
 static const ElfW(Phdr) * find_segment(const unsigned char *image, size_t size, uint32_t type)
@@ -51,23 +51,23 @@ static bool has_head(const unsigned char *image, size_t size)
  * that linkers leave at the end. */
 static int set_library_path(ElfW(Dyn) * entries, size_t count, uint64_t text, struct jp_error *err)
 {
-	ElfW(Dyn) *strings = NULL, *mine = NULL;
+	ElfW(Dyn) *strings = NULL, *run_path = NULL;
 
 	for (size_t i = 0; i < count; i++) {
 		if (entries[i].d_tag == DT_STRTAB)
 			strings = &entries[i];
 		if (entries[i].d_tag == DT_RPATH || entries[i].d_tag == DT_RUNPATH)
-			mine = &entries[i];
+			run_path = &entries[i];
 		if (entries[i].d_tag != DT_NULL)
 			continue;
-		if (!mine && i + 1 < count && entries[i + 1].d_tag == DT_NULL)
-			mine = &entries[i];
+		if (!run_path && i + 1 < count && entries[i + 1].d_tag == DT_NULL)
+			run_path = &entries[i];
 		break;
 	}
-	if (!strings || !mine)
+	if (!strings || !run_path)
 		return fail_unportable(err, "its dynamic section has no room for a library path");
-	mine->d_tag = DT_RPATH;
-	mine->d_un.d_val = text - strings->d_un.d_ptr;
+	run_path->d_tag = DT_RPATH;
+	run_path->d_un.d_val = text - strings->d_un.d_ptr;
 	return 0;
 }
 

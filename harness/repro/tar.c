@@ -113,17 +113,17 @@ int jp_tar_copy(struct jp_tar *tar, const char *name, bool runs, const char *pat
 		struct jp_error *err)
 {
 	static char buffer[1 << 16];
-	uint64_t size, done = 0;
+	uint64_t size, nr_copied = 0;
 	jp_cleanup_close int fd = jp_untrusted_open(path, -1, &size, err);
 	int ret = fd < 0 ? fd : put_head(tar, name, '0', runs, size, err);
 
-	while (!ret && done < size) {
-		size_t part = size - done < sizeof(buffer) ? size - done : sizeof(buffer);
+	while (!ret && nr_copied < size) {
+		size_t part = size - nr_copied < sizeof(buffer) ? size - nr_copied : sizeof(buffer);
 
-		ret = jp_file_read_at(fd, path, buffer, part, done, err);
+		ret = jp_file_read_at(fd, path, buffer, part, nr_copied, err);
 		if (!ret)
 			jp_output_put(tar->output, buffer, part);
-		done += part;
+		nr_copied += part;
 	}
 	if (!ret)
 		pad_block(tar, size);

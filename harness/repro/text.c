@@ -126,7 +126,7 @@ static void put_steps(FILE *out, const struct jp_repro *repro)
 /* Describes the workload's output and files. */
 static void put_case_files(FILE *out, const struct jp_word_set *files)
 {
-	size_t made = 0;
+	size_t nr_published = 0;
 
 	for (size_t i = 0; i < files->count; i++) {
 		const char *name = files->words[i], *dot = strrchr(name, '.');
@@ -135,13 +135,14 @@ static void put_case_files(FILE *out, const struct jp_word_set *files)
 		    strcmp(name, "outcome") == 0)
 			fprintf(out, "* `case/%s`: what was printed\n", name);
 		else
-			made += strncmp(name, "jit", 3) == 0 || strncmp(name, "perf-", 5) == 0;
+			nr_published +=
+				strncmp(name, "jit", 3) == 0 || strncmp(name, "perf-", 5) == 0;
 	}
-	if (made)
+	if (nr_published)
 		fprintf(out,
 			"* %zu files `case/jit*` and `case/perf-*`: code and names that the "
 			"workload made\n",
-			made);
+			nr_published);
 }
 
 static void put_program(FILE *out, const struct jp_portable *portable)
@@ -202,7 +203,7 @@ static void put_machine_facts(FILE *out, const struct jp_repro *repro)
 void jp_repro_readme(FILE *out, const struct jp_repro *repro)
 {
 	size_t first = strcspn(repro->result.why, "\n");
-	char *why = strndup(repro->result.why, first);
+	char *reason = strndup(repro->result.why, first);
 
 	fprintf(out, "# %s: %s\n\n## Summary\n\n", repro->cas->name,
 		jp_outcome_text(repro->result.outcome));
@@ -210,8 +211,8 @@ void jp_repro_readme(FILE *out, const struct jp_repro *repro)
 		"The case `%s` of jitproof, which proves whether a kernel and a profiler see "
 		"JIT-compiled\ncode as it is, ends with %s",
 		repro->cas->name, jp_outcome_text(repro->result.outcome));
-	put_item(out, first && why ? ": " : ".", first && why ? why : "");
-	free(why);
+	put_item(out, first && reason ? ": " : ".", first && reason ? reason : "");
+	free(reason);
 	put_versions(out, repro);
 	put_expected(out, repro);
 	fputs("\n## Seen\n\n", out);

@@ -128,16 +128,16 @@ static int check_publisher(const struct jp_case *cas, struct jp_error *err)
 		       cas->file, cas->line, cas->publish, known);
 }
 
-/* Checks that this binary has an entry of @kind called @name. @what: word for the kind in
+/* Checks that this binary has an entry of @kind called @name. @noun: word for the kind in
  * messages. */
-static int check_registered_name(const struct jp_case *cas, enum jp_kind kind, const char *what,
+static int check_registered_name(const struct jp_case *cas, enum jp_kind kind, const char *noun,
 				 const char *name, struct jp_error *err)
 {
 	char hint[120];
 
 	if (!name || jp_registry_find(kind, name))
 		return 0;
-	return jp_fail(err, EINVAL, "%s:%u: no %s '%s'%s", cas->file, cas->line, what, name,
+	return jp_fail(err, EINVAL, "%s:%u: no %s '%s'%s", cas->file, cas->line, noun, name,
 		       jp_registry_hint(kind, name, hint, sizeof(hint)));
 }
 

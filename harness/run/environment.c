@@ -39,7 +39,7 @@ static void write_cpu_model(struct jp_json *json)
 /* Writes the options of the kernel's configuration that affect records and stack walks. */
 static void write_configuration(struct jp_json *json, const char *release)
 {
-	static const char *const wanted[] = {
+	static const char *const options[] = {
 		"CONFIG_PERF_EVENTS", "CONFIG_HAVE_HW_BREAKPOINT",
 		"CONFIG_HZ",          "CONFIG_PREEMPT",
 		"CONFIG_ANON_VMA",    "CONFIG_X86_KERNEL_IBT",
@@ -59,8 +59,8 @@ static void write_configuration(struct jp_json *json, const char *release)
 	jp_json_array(json, "configuration");
 	while (fgets(text, sizeof(text), file)) {
 		text[strcspn(text, "\n")] = '\0';
-		for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
-			if (strncmp(text, wanted[i], strlen(wanted[i])) == 0)
+		for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+			if (strncmp(text, options[i], strlen(options[i])) == 0)
 				jp_json_string(json, NULL, text);
 	}
 	jp_json_end(json);
@@ -68,23 +68,24 @@ static void write_configuration(struct jp_json *json, const char *release)
 
 static bool is_kept(const char *variable)
 {
-	static const char *const kept[] = {"PATH=",         "TMPDIR=",       "JITPROOF_",     "LD_",
-					   "ASAN_OPTIONS=", "LSAN_OPTIONS=", "UBSAN_OPTIONS="};
+	static const char *const variables[] = {
+		"PATH=",         "TMPDIR=",       "JITPROOF_",     "LD_",
+		"ASAN_OPTIONS=", "LSAN_OPTIONS=", "UBSAN_OPTIONS="};
 
-	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
-		if (strncmp(variable, kept[i], strlen(kept[i])) == 0)
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
+		if (strncmp(variable, variables[i], strlen(variables[i])) == 0)
 			return true;
 	return false;
 }
 
 void jp_environment_forget(void)
 {
-	size_t left = 0;
+	size_t nr_kept = 0;
 
 	for (size_t i = 0; environ[i]; i++)
 		if (is_kept(environ[i]))
-			environ[left++] = environ[i];
-	environ[left] = NULL;
+			environ[nr_kept++] = environ[i];
+	environ[nr_kept] = NULL;
 }
 
 void jp_environment_write(FILE *out, uint64_t seed, const char *program,

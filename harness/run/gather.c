@@ -90,12 +90,12 @@ static int copy_to(const char *from, const char *to, struct jp_error *err)
 
 /* Copies the file @path into @folder of the case folder, under the same name. Returns 1, or 0 if
  * that fails, which is no error: the profiler could not read such a file either. */
-static unsigned int copy_file(const struct gathered *all, const char *path, const char *folder)
+static unsigned int copy_file(const struct gathered *job, const char *path, const char *folder)
 {
 	const char *slash = strrchr(path, '/');
 	char to[4096];
 
-	return slash && !jp_path_build(to, sizeof(to), NULL, "%s/%s%s", all->dir, folder, slash) &&
+	return slash && !jp_path_build(to, sizeof(to), NULL, "%s/%s%s", job->dir, folder, slash) &&
 	       !copy_to(path, to, NULL);
 }
 
@@ -113,7 +113,7 @@ static bool is_injected(const char *base)
 }
 
 /* Copies the file to which the mapping record @event refers. */
-static void copy_mapped_file(struct gathered *all, const struct jp_event *event)
+static void copy_mapped_file(struct gathered *job, const struct jp_event *event)
 {
 	const char *name = event->map.name, *slash = strrchr(name, '/');
 	const struct jp_procmap map = {.start = event->map.addr,
@@ -128,24 +128,24 @@ static void copy_mapped_file(struct gathered *all, const struct jp_event *event)
 	if (!(event->map.prot & JP_PROT_EXEC) || *name != '/' || name[1] == '/' || !slash)
 		return;
 	if (is_jitdump(slash + 1)) {
-		all->ask->markers++;
-		all->ask->jitdumps += copy_file(all, name, ".");
+		job->ask->markers++;
+		job->ask->jitdumps += copy_file(job, name, ".");
 		return;
 	}
-	if (all->injected && is_injected(slash + 1))
-		copy_file(all, name, "jit");
+	if (job->injected && is_injected(slash + 1))
+		copy_file(job, name, "jit");
 	else
-		jp_elf_copies_want(all->copies, (pid_t)event->pid, &map, event->map.gen);
+		jp_elf_copies_want(job->copies, (pid_t)event->pid, &map, event->map.gen);
 }
 
 /* Copies the perf maps of the truth's processes. Skips perf maps older than their process, which
  * belong to an earlier process with the same pid. */
-static void copy_perf_maps(struct gathered *all)
+static void copy_perf_maps(struct gathered *job)
 {
 	const uint64_t now = jp_clock_now(), real = jp_clock_ns(CLOCK_REALTIME);
 
-	for (size_t i = 0; i < all->truth->nr_incarnations; i++) {
-		const struct jp_truth_incarnation *process = &all->truth->incarnations[i];
+	for (size_t i = 0; i < job->truth->nr_incarnations; i++) {
+		const struct jp_truth_incarnation *process = &job->truth->incarnations[i];
 		struct stat status;
 		uint64_t changed;
 		char path[64];
@@ -158,101 +158,101 @@ static void copy_perf_maps(struct gathered *all)
 		changed = (uint64_t)status.st_mtim.tv_sec * JP_NS_PER_S +
 			  (uint64_t)status.st_mtim.tv_nsec;
 		if (now - process->before + changed >= real)
-			all->ask->perf_maps += copy_file(all, path, ".");
+			job->ask->perf_maps += copy_file(job, path, ".");
 	}
 }
 
 static int handle_event(void *context, const struct jp_event *event)
 {
-	struct gathered *all = context;
+	struct gathered *job = context;
 
 	if (event->type == JP_EVENT_MAP && !event->kernel_map)
-		copy_mapped_file(all, event);
-	if (all->injected)
+		copy_mapped_file(job, event);
+	if (job->injected)
 		return 0;
 	if (event->type == JP_EVENT_SAMPLE && event->asked && !event->asked->timed)
 		return jp_fail(
-			all->err, EINVAL,
+			job->err, EINVAL,
 			"%s: its times are not those of CLOCK_MONOTONIC, as the truth's are: "
 			"record with perf record -k mono",
-			all->ask->capture);
-	all->first = all->first ? jp_min(all->first, event->time) : event->time;
-	all->last = jp_max(all->last, event->time);
+			job->ask->capture);
+	job->first = job->first ? jp_min(job->first, event->time) : event->time;
+	job->last = jp_max(job->last, event->time);
 	if (event->type != JP_EVENT_SAMPLE)
 		return 0;
-	all->info.samples++;
-	all->info.sampling =
-		all->info.sampling ? jp_min(all->info.sampling, event->time) : event->time;
-	all->info.stopped = jp_max(all->info.stopped, event->time);
+	job->info.samples++;
+	job->info.sampling =
+		job->info.sampling ? jp_min(job->info.sampling, event->time) : event->time;
+	job->info.stopped = jp_max(job->info.stopped, event->time);
 	if (!event->asked)
 		return 0;
-	all->registers_lack |= !event->asked->regs;
-	all->watched.chain |= event->asked->user_chain;
-	all->watched.user_only |= !event->asked->kernel;
-	all->info.stack_dump = jp_max(all->info.stack_dump, event->asked->stack);
+	job->registers_lack |= !event->asked->regs;
+	job->watched.chain |= event->asked->user_chain;
+	job->watched.user_only |= !event->asked->kernel;
+	job->info.stack_dump = jp_max(job->info.stack_dump, event->asked->stack);
 	return 0;
 }
 
-static int read_capture(struct gathered *all, const char *path)
+static int read_capture(struct gathered *job, const char *path)
 {
 	struct jp_perfdata_summary summary;
 	int ret;
 
-	*all->err = (struct jp_error){""};
-	ret = jp_perfdata_read(path, handle_event, all, &summary, all->err);
-	if (ret && !*all->err->text)
-		jp_fail(all->err, -ret, "%s: %s", path, strerror(-ret));
+	*job->err = (struct jp_error){""};
+	ret = jp_perfdata_read(path, handle_event, job, &summary, job->err);
+	if (ret && !*job->err->text)
+		jp_fail(job->err, -ret, "%s: %s", path, strerror(-ret));
 	return ret;
 }
 
 /* Returns an error if the times of truth and capture show that they are of different runs. */
-static int check_times(const struct gathered *all)
+static int check_times(const struct gathered *job)
 {
-	const struct jp_truth *truth = all->truth;
+	const struct jp_truth *truth = job->truth;
 	uint64_t from = UINT64_MAX, to = 0;
 
 	for (size_t i = 0; i < truth->nr_incarnations; i++) {
 		from = jp_min(from, truth->incarnations[i].after);
 		to = jp_max(to, truth->incarnations[i].until);
 	}
-	if (!all->info.samples)
-		return jp_fail(all->err, ENODATA, "%s: contains no sample", all->ask->capture);
-	if (all->last < from || all->first > to)
-		return jp_fail(all->err, EINVAL,
+	if (!job->info.samples)
+		return jp_fail(job->err, ENODATA, "%s: contains no sample", job->ask->capture);
+	if (job->last < from || job->first > to)
+		return jp_fail(job->err, EINVAL,
 			       "%s: records from %" PRIu64 " to %" PRIu64
 			       " ns, and %s has a run from %" PRIu64
 			       " ns on: not of the same run, or boot",
-			       all->ask->capture, all->first, all->last, all->ask->truth, from);
+			       job->ask->capture, job->first, job->last, job->ask->truth, from);
 	return 0;
 }
 
-static void measure_clock_slack(struct gathered *all)
+static void measure_clock_slack(struct gathered *job)
 {
 	jp_cleanup_free int *cpus = NULL;
 	int count;
 
-	all->info.slack = all->ask->slack;
-	if (all->info.slack != UINT64_MAX)
+	job->info.slack = job->ask->slack;
+	if (job->info.slack != UINT64_MAX)
 		return;
 	count = jp_cpus_online(&cpus, NULL);
-	if (count > 0 && !jp_clock_slack(cpus, (unsigned int)count, &all->info.slack, NULL))
+	if (count > 0 && !jp_clock_slack(cpus, (unsigned int)count, &job->info.slack, NULL))
 		return;
-	all->info.slack = MOST_SLACK_NS;
-	add_note(all->ask,
+	job->info.slack = MOST_SLACK_NS;
+	add_note(job->ask,
 		 "the difference of the clocks cannot be measured here: with 100 us instead, "
 		 "fewer samples are judged (--slack NS)");
 }
 
-static int write_statements(struct gathered *all)
+static int write_statements(struct gathered *job)
 {
-	struct jp_capture_info *info = &all->info;
-	struct jp_watched_info *watched = &all->watched;
+	struct jp_capture_info *info = &job->info;
+	struct jp_watched_info *watched = &job->watched;
 
 	snprintf(info->policy, sizeof(info->policy), "exec");
 	snprintf(info->capture, sizeof(info->capture), "gathered");
-	if (all->registers_lack)
+	if (job->registers_lack)
 		snprintf(info->lacks, sizeof(info->lacks), "no-registers");
-	info->enabled = all->first;
+	info->enabled = job->first;
 	info->max_stack = JP_USUAL_MAX_STACK;
 	info->settled = true;
 	watched->started = info->enabled;
@@ -261,13 +261,13 @@ static int write_statements(struct gathered *all)
 	watched->slack = info->slack;
 	watched->max_stack = info->max_stack;
 	watched->stack_dump = info->stack_dump;
-	return jp_capture_info_write(info, all->dir, all->err)
-		       ?: (all->truth->version < JP_TRUTH_VERSION_CPU
+	return jp_capture_info_write(info, job->dir, job->err)
+		       ?: (job->truth->version < JP_TRUTH_VERSION_CPU
 				   ? 0 /* runs of that version had no file `watched` */
-				   : jp_watched_write(watched, all->dir, all->err))
-				  ?: jp_run_dir_write(all->dir, "maps", "", all->err)
+				   : jp_watched_write(watched, job->dir, job->err))
+				  ?: jp_run_dir_write(job->dir, "maps", "", job->err)
 				  /* The machine of the recording is unknown. */
-				  ?: jp_run_dir_write(all->dir, "env.json", "{}\n", all->err);
+				  ?: jp_run_dir_write(job->dir, "env.json", "{}\n", job->err);
 }
 
 /* Expectations that allow exceptions caused by changes for which the kernel writes no record, so
@@ -297,86 +297,86 @@ static const char not_injected[] = "	order.hidden allow coalesced <=order.loads	
 				   "	order.hidden allow snapshot <=order.loads	# an "
 				   "attach records existing mappings\n";
 
-static int write_case(struct gathered *all)
+static int write_case(struct gathered *job)
 {
 	char text[2048];
-	const bool names = all->ask->perf_maps || all->ask->injected;
+	const bool names = job->ask->perf_maps || job->ask->injected;
 
 	if (!names)
-		add_note(all->ask, all->ask->jitdumps
+		add_note(job->ask, job->ask->jitdumps
 					   ? "names are not judged: inject the jitdump and add the "
 					     "result (--injected FILE)"
 					   : "names are not judged: there is no perf map and no "
 					     "jitdump of the workload");
-	if (all->registers_lack)
-		add_note(all->ask,
+	if (job->registers_lack)
+		add_note(job->ask,
 			 "samples hold no user registers: the depth in a recursion is only a "
 			 "best fit (on x86-64 add perf record --user-regs=bp,sp,ip)");
 	snprintf(
 		text, sizeof(text),
 		"case truth/gathered full : workload : profiler : samples=1 distinct=1%s%s%s\n%s%s",
-		all->ask->injected ? " publish=both inject=profiler"
+		job->ask->injected ? " publish=both inject=profiler"
 		: names            ? " publish=map"
 				   : "",
-		all->ask->methods ? " methods=" : "", all->ask->methods ?: "", kernel_silent,
-		all->ask->injected ? "" : not_injected);
-	return jp_run_dir_write(all->dir, "case", text, all->err);
+		job->ask->methods ? " methods=" : "", job->ask->methods ?: "", kernel_silent,
+		job->ask->injected ? "" : not_injected);
+	return jp_run_dir_write(job->dir, "case", text, job->err);
 }
 
-static int copy_input(const struct gathered *all, const char *from, const char *name)
+static int copy_input(const struct gathered *job, const char *from, const char *name)
 {
 	char to[4096];
 
-	return jp_path_build(to, sizeof(to), all->err, "%s/%s", all->dir, name)
-		       ?: copy_to(from, to, all->err);
+	return jp_path_build(to, sizeof(to), job->err, "%s/%s", job->dir, name)
+		       ?: copy_to(from, to, job->err);
 }
 
 /* Copies the injected capture and the files to which it refers. */
-static int gather_injected(struct gathered *all)
+static int gather_injected(struct gathered *job)
 {
 	char folder[4096];
 
-	if (!all->ask->injected)
+	if (!job->ask->injected)
 		return 0;
-	if (jp_path_build(folder, sizeof(folder), all->err, "%s/jit", all->dir))
+	if (jp_path_build(folder, sizeof(folder), job->err, "%s/jit", job->dir))
 		return -ENAMETOOLONG;
 	if (mkdir(folder, 0775))
-		return jp_fail(all->err, errno, "%s: %s", folder, strerror(errno));
-	all->injected = true;
-	return read_capture(all, all->ask->injected)
-		       ?: copy_input(all, all->ask->injected, "injected.data");
+		return jp_fail(job->err, errno, "%s: %s", folder, strerror(errno));
+	job->injected = true;
+	return read_capture(job, job->ask->injected)
+		       ?: copy_input(job, job->ask->injected, "injected.data");
 }
 
-static int gather(struct gathered *all)
+static int gather(struct gathered *job)
 {
 	int ret, finish_error;
 
-	all->truth = jp_truth_load(all->ask->truth, all->err);
-	if (!all->truth)
+	job->truth = jp_truth_load(job->ask->truth, job->err);
+	if (!job->truth)
 		return -EINVAL;
-	all->copies = jp_elf_copies_start(all->dir, true, all->err);
-	if (!all->copies)
+	job->copies = jp_elf_copies_start(job->dir, true, job->err);
+	if (!job->copies)
 		return -EIO;
-	ret = read_capture(all, all->ask->capture) ?: check_times(all) ?: gather_injected(all);
-	finish_error = jp_elf_copies_finish(all->copies, ret ? NULL : all->err);
+	ret = read_capture(job, job->ask->capture) ?: check_times(job) ?: gather_injected(job);
+	finish_error = jp_elf_copies_finish(job->copies, ret ? NULL : job->err);
 	if (ret || finish_error)
 		return ret ?: finish_error;
-	copy_perf_maps(all);
-	measure_clock_slack(all);
-	return copy_input(all, all->ask->truth, "truth")
-		       ?: copy_input(all, all->ask->capture, "perf.data")
-				  ?: write_statements(all)
-					     ?: write_case(all);
+	copy_perf_maps(job);
+	measure_clock_slack(job);
+	return copy_input(job, job->ask->truth, "truth")
+		       ?: copy_input(job, job->ask->capture, "perf.data")
+				  ?: write_statements(job)
+					     ?: write_case(job);
 }
 
 int jp_gather(struct jp_gathering *gathering, const char *dir, struct jp_error *err)
 {
-	struct gathered all = {.ask = gathering, .dir = dir, .err = err};
+	struct gathered job = {.ask = gathering, .dir = dir, .err = err};
 	int ret;
 
 	*gathering->notes = '\0';
 	gathering->markers = gathering->jitdumps = gathering->perf_maps = 0;
-	ret = gather(&all);
-	jp_truth_free(all.truth);
+	ret = gather(&job);
+	jp_truth_free(job.truth);
 	return ret;
 }

@@ -19,7 +19,7 @@
 #include "harness/capture/synthesize.h"
 
 int jp_jobs_open(struct jp_jobs *jobs, const struct jp_runner *runner, size_t capacity,
-		 unsigned int most, struct jp_error *err)
+		 unsigned int max, struct jp_error *err)
 {
 	void *results;
 
@@ -32,7 +32,7 @@ int jp_jobs_open(struct jp_jobs *jobs, const struct jp_runner *runner, size_t ca
 				 .fds = calloc(capacity + 1, sizeof(*jobs->fds)),
 				 .results = results == MAP_FAILED ? NULL : results,
 				 .capacity = capacity,
-				 .most = jp_rings_are_rationed() ? 1 : most};
+				 .most = jp_rings_are_rationed() ? 1 : max};
 	if (jobs->list && jobs->fds && jobs->results)
 		return 0;
 	jp_jobs_close(jobs);
@@ -45,11 +45,11 @@ bool jp_jobs_may_start(const struct jp_jobs *jobs, const struct jp_case *cas)
 	       (jobs->running < jobs->most && !jobs->alone && !jp_case_records_whole_machine(cas));
 }
 
-static void fail_job(struct jp_job *job, const char *why)
+static void fail_job(struct jp_job *job, const char *reason)
 {
 	job->shared->watched = false;
 	job->shared->result.outcome = JP_ERROR;
-	snprintf(job->shared->result.why, sizeof(job->shared->result.why), "%s", why);
+	snprintf(job->shared->result.why, sizeof(job->shared->result.why), "%s", reason);
 }
 
 /* Runs the case of @job in this child process, which @parent forked, and exits. */

@@ -28,11 +28,11 @@ struct jp_jobs {
 	bool alone; /* the running case must run alone */
 };
 
-/* Prepares to run @capacity cases, at most @most at a time. Runs only one at a time if all ring
+/* Prepares to run @capacity cases, at most @max at a time. Runs only one at a time if all ring
  * buffers of this user share one small budget (jp_rings_are_rationed()). Returns 0, or -errno and a
  * message. */
 int jp_jobs_open(struct jp_jobs *jobs, const struct jp_runner *runner, size_t capacity,
-		 unsigned int most, struct jp_error *err);
+		 unsigned int max, struct jp_error *err);
 /* Returns whether @cas may start now. */
 bool jp_jobs_may_start(const struct jp_jobs *jobs, const struct jp_case *cas);
 /* Starts @cas in a folder of its own in @dir. An error becomes the case's result. */

@@ -65,17 +65,17 @@ static int make_folder(struct readers_request *request)
 	return ret;
 }
 
-/* Lets the profiler @name read the files in @asked. @only: as for jp_profiler_read(). */
+/* Lets the profiler @name read the files in @arguments. @only: as for jp_profiler_read(). */
 static void ask_adapter(struct readers_request *request, const char *name, const char *only,
-			const char *const *asked)
+			const char *const *arguments)
 {
 	int ret;
 
-	if (!request->failed && *asked && !request->asked)
+	if (!request->failed && *arguments && !request->asked)
 		request->failed = make_folder(request);
-	if (request->failed || !*asked)
+	if (request->failed || !*arguments)
 		return;
-	ret = jp_profiler_read(name, only, asked, request->dir, jp_clock_now() + READ_NS,
+	ret = jp_profiler_read(name, only, arguments, request->dir, jp_clock_now() + READ_NS,
 			       request->err);
 	if (ret && !(ret == -ENOENT && request->optional))
 		request->failed = ret;
@@ -88,14 +88,14 @@ static void ask_profiler_of_case(struct readers_request *request, const struct j
 	const char *merges = jp_merge_profiler(cas);
 
 	for (const char **file = request->existing; *file; file++) {
-		const char *const asked[] = {*file, NULL};
+		const char *const arguments[] = {*file, NULL};
 		const bool recorded = strcmp(*file, files[0]) == 0;
 
 		if (recorded && capture && capture->traits & JP_CAPTURE_EXTERNAL &&
 		    cas->capture_argc > 1)
-			ask_adapter(request, cas->capture_argv[1], NULL, asked);
+			ask_adapter(request, cas->capture_argv[1], NULL, arguments);
 		else if (!recorded && merges)
-			ask_adapter(request, merges, NULL, asked);
+			ask_adapter(request, merges, NULL, arguments);
 	}
 }
 

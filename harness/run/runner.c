@@ -88,15 +88,15 @@ static void end_case(struct running *run, enum jp_outcome outcome, const char *t
  * output. */
 static void end_with_error(struct running *run, int ret, const struct jp_error *err)
 {
-	char words[900], why[2000];
+	char words[900], reason[2000];
 
 	if (ret == -EOPNOTSUPP) { /* the workload, or its capture, is not supported here */
 		end_case(run, JP_SKIP, err->text);
 		return;
 	}
 	jp_workload_process_last_words(&run->watch.process, words, sizeof(words));
-	snprintf(why, sizeof(why), "%s%s", err->text[0] ? err->text : strerror(-ret), words);
-	end_case(run, ret == -ETIMEDOUT ? JP_TIMEOUT : JP_ERROR, why);
+	snprintf(reason, sizeof(reason), "%s%s", err->text[0] ? err->text : strerror(-ret), words);
+	end_case(run, ret == -ETIMEDOUT ? JP_TIMEOUT : JP_ERROR, reason);
 }
 
 /* Returns whether the profiler crashed (@dir/crash exists), which explains other errors. */
@@ -134,13 +134,13 @@ static bool find_program(struct running *run)
 /* Returns whether callchains can have as many addresses as the cases expect. */
 static bool has_deep_chains(const struct jp_watched *watch, char *missing, size_t size)
 {
-	const long most = jp_sysctl("perf_event_max_stack", JP_USUAL_MAX_STACK);
+	const long max = jp_sysctl("perf_event_max_stack", JP_USUAL_MAX_STACK);
 
 	snprintf(missing, size,
 		 "kernel.perf_event_max_stack is %ld, and cases expect callchains of up to %d "
 		 "addresses (sysctl kernel.perf_event_max_stack=%d)",
-		 most, JP_USUAL_MAX_STACK, JP_USUAL_MAX_STACK);
-	return !watch->options.chain || most >= JP_USUAL_MAX_STACK;
+		 max, JP_USUAL_MAX_STACK, JP_USUAL_MAX_STACK);
+	return !watch->options.chain || max >= JP_USUAL_MAX_STACK;
 }
 
 /* Returns whether everything that the case needs is available. If not, stores the case's
@@ -205,14 +205,14 @@ static bool try_case(struct running *run)
 static bool run_case(struct running *run)
 {
 	bool watched;
-	char why[256];
+	char reason[256];
 
 	jp_shortage_begin();
 	watched = try_case(run);
-	if (!jp_shortage_describe(why, sizeof(why)))
+	if (!jp_shortage_describe(reason, sizeof(reason)))
 		return watched;
 	if (watched || run->result->outcome != JP_ERROR)
-		end_case(run, JP_ERROR, why);
+		end_case(run, JP_ERROR, reason);
 	return false;
 }
 

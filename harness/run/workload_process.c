@@ -232,7 +232,7 @@ static int send_line(struct jp_workload_process *process, const char *verb, cons
 int jp_workload_process_step(struct jp_workload_process *process, const char *command,
 			     uint64_t deadline, struct jp_error *err)
 {
-	char text[512], wanted[128], when[160];
+	char text[512], expected[128], when[160];
 	int ret = send_line(process, "step", command, err);
 
 	if (ret)
@@ -241,8 +241,8 @@ int jp_workload_process_step(struct jp_workload_process *process, const char *co
 	ret = read_line(process, text, sizeof(text), deadline, when, err);
 	if (ret)
 		return ret;
-	snprintf(wanted, sizeof(wanted), "done %.*s", (int)strcspn(command, " "), command);
-	if (strcmp(text, wanted) != 0)
+	snprintf(expected, sizeof(expected), "done %.*s", (int)strcspn(command, " "), command);
+	if (strcmp(text, expected) != 0)
 		return jp_fail(err, EPROTO, "step '%s': the workload wrote '%s'", command, text);
 	return 0;
 }

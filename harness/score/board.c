@@ -118,9 +118,9 @@ static const char COLUMNS[] =
 	"with all frames, with wrong frames; tasks: wrong or missing records of processes and "
 	"threads; lost: lost samples and records. !: a fault; -: not reported.";
 
-static void print_head(FILE *out, const char *what)
+static void print_head(FILE *out, const char *label)
 {
-	fprintf(out, "%-*s", LABEL, what);
+	fprintf(out, "%-*s", LABEL, label);
 	for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS; column++)
 		fprintf(out, "%*s ", get_column_width(column), jp_score_column_text(column));
 	fprintf(out, "%*s\n", CPU_WIDTH, "CPU");
@@ -138,29 +138,30 @@ JP_ORDER(compare_by_count, struct worst,
 /* Prints the most frequent faults of all workloads, each with its first sample. */
 static void print_worst(FILE *out, const struct jp_score *score, unsigned int width)
 {
-	struct worst *all;
+	struct worst *worst;
 	size_t count = 0;
 
 	for (size_t i = 0; i < score->nr_rows; i++)
 		count += score->rows[i].result.findings.nr_exceptions;
-	all = calloc(count + 1, sizeof(*all));
+	worst = calloc(count + 1, sizeof(*worst));
 	count = 0;
-	for (size_t i = 0; all && i < score->nr_rows; i++) {
+	for (size_t i = 0; worst && i < score->nr_rows; i++) {
 		const struct jp_findings *findings = &score->rows[i].result.findings;
 
 		for (size_t e = 0; e < findings->nr_exceptions; e++)
-			all[count++] = (struct worst){&score->rows[i], &findings->exceptions[e]};
+			worst[count++] = (struct worst){&score->rows[i], &findings->exceptions[e]};
 	}
-	jp_sort(all, count, compare_by_count);
+	jp_sort(worst, count, compare_by_count);
 	if (count)
 		fprintf(out,
 			"\nMost frequent faults: workload, metric, cause, count, first fault\n");
 	for (size_t i = 0; i < count && i < WORST; i++) {
-		fprintf(out, "%-*s %s, %s, %" PRIu64 "\n    ", LABEL, all[i].row->scene,
-			all[i].exception->metric, all[i].exception->cause, all[i].exception->count);
-		jp_terminal_put_words(out, all[i].exception->first, 4, width);
+		fprintf(out, "%-*s %s, %s, %" PRIu64 "\n    ", LABEL, worst[i].row->scene,
+			worst[i].exception->metric, worst[i].exception->cause,
+			worst[i].exception->count);
+		jp_terminal_put_words(out, worst[i].exception->first, 4, width);
 	}
-	free(all);
+	free(worst);
 }
 
 static void format_verdict(const struct jp_score *score, char *text, size_t size)
@@ -171,16 +172,16 @@ static void format_verdict(const struct jp_score *score, char *text, size_t size
 
 	for (size_t i = 0; i < score->nr_rows; i++) {
 		const struct jp_score_row *row = &score->rows[i];
-		bool all = was_row_judged(row);
+		bool is_judged_row = was_row_judged(row);
 
-		judged += all;
+		judged += is_judged_row;
 		for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS; column++) {
-			all &= is_good(row, column);
+			is_judged_row &= is_good(row, column);
 			known[column] += was_row_judged(row) && row->cells[column].known;
 			good[column] += was_row_judged(row) && row->cells[column].known &&
 					is_good(row, column);
 		}
-		all_good += all;
+		all_good += is_judged_row;
 	}
 	used = (size_t)snprintf(text, size, "%s %s: %zu of %zu workloads without a fault;",
 				score->profiler, score->version, all_good, judged);
@@ -272,14 +273,14 @@ void jp_score_json(FILE *out, const struct jp_score *score)
 	jp_json_end(&json);
 }
 
-void jp_score_compare(FILE *out, const struct jp_score *one, const struct jp_score *other)
+void jp_score_compare(FILE *out, const struct jp_score *score, const struct jp_score *other)
 {
 	const unsigned int width = jp_terminal_width(fileno(out));
 	char verdict[600];
-	bool found = false;
+	bool has_difference = false;
 
-	for (size_t i = 0; i < one->nr_rows && i < other->nr_rows; i++) {
-		const struct jp_score_row *a = &one->rows[i], *b = &other->rows[i];
+	for (size_t i = 0; i < score->nr_rows && i < other->nr_rows; i++) {
+		const struct jp_score_row *a = &score->rows[i], *b = &other->rows[i];
 		bool differs = was_row_judged(a) != was_row_judged(b);
 
 		for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS; column++)
@@ -287,15 +288,15 @@ void jp_score_compare(FILE *out, const struct jp_score *one, const struct jp_sco
 				   a->cells[column].known != b->cells[column].known;
 		if (!differs)
 			continue;
-		if (!found)
+		if (!has_difference)
 			print_head(out, "workload");
-		found = true;
+		has_difference = true;
 		fprintf(out, "%s\n", a->scene);
-		print_row(out, one->profiler, a);
+		print_row(out, score->profiler, a);
 		print_row(out, other->profiler, b);
 	}
-	fputs(found ? "\n" : "The two have the same faults.\n", out);
-	format_verdict(one, verdict, sizeof(verdict));
+	fputs(has_difference ? "\n" : "The two have the same faults.\n", out);
+	format_verdict(score, verdict, sizeof(verdict));
 	jp_terminal_put_words(out, verdict, 0, width);
 	format_verdict(other, verdict, sizeof(verdict));
 	jp_terminal_put_words(out, verdict, 0, width);

@@ -97,9 +97,9 @@ static void fill_stacks(struct jp_score_row *row)
 }
 
 /* Adds two counts from untrusted files. */
-static uint64_t add_saturated(uint64_t one, uint64_t other)
+static uint64_t add_saturated(uint64_t a, uint64_t b)
 {
-	return one > UINT64_MAX - other ? UINT64_MAX : one + other;
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
 void jp_score_fill(struct jp_score_row *row)

@@ -27,10 +27,10 @@ struct jp_announcements_ring {
 static bool open_ring(struct jp_announcements_ring *ring, int cpu)
 {
 	const struct jp_capture_options options = jp_capture_defaults();
-	const struct jp_abilities least = {0};
+	const struct jp_abilities required = {0};
 	struct perf_event_attr attr;
 
-	jp_attr_sideband(&attr, &options, &least);
+	jp_attr_sideband(&attr, &options, &required);
 	attr.disabled = 0;
 	jp_attr_layout(&attr, &ring->layout);
 	ring->fd = jp_perf_open(&attr, 0, cpu);

@@ -53,15 +53,15 @@ static void check_jump(const struct jp_burst *burst, const struct moment *from,
 {
 	const struct jp_published_files *published = burst->checks->published;
 	const struct jp_shadow_frame *top = jp_shadow_get_innermost(burst->shadow);
-	size_t one, other;
+	size_t from_function, to_function;
 
 	if (!top || (to->state.ip > from->state.ip && to->state.ip - from->state.ip < CODE_SIZE) ||
 	    !jp_published_is_emitted(published, from->state.ip) ||
 	    !jp_published_is_emitted(published, to->state.ip))
 		return;
-	one = jp_checks_function(burst->checks, from->state.ip);
-	other = jp_checks_function(burst->checks, to->state.ip);
-	if (!one || !other || one == other)
+	from_function = jp_checks_function(burst->checks, from->state.ip);
+	to_function = jp_checks_function(burst->checks, to->state.ip);
+	if (!from_function || !to_function || from_function == to_function)
 		return;
 	if (to->state.sp == top->at)
 		burst->shadow->events[JP_SHADOW_TAIL]++;

@@ -2,10 +2,10 @@
 #include "harness/trace/cells.h"
 
 static void add_cell(struct jp_cells *cells, const char *name, const char *question, uint64_t bad,
-		     uint64_t of)
+		     uint64_t total)
 {
 	if (cells->count < JP_CELLS)
-		cells->list[cells->count++] = (struct jp_cell){name, question, bad, of};
+		cells->list[cells->count++] = (struct jp_cell){name, question, bad, total};
 }
 
 /* Returns the number of instructions whose process has a file of this kind. */
@@ -38,15 +38,15 @@ static void add_late_cell(struct jp_cells *cells, const char *name, const char *
 static void add_map(struct jp_cells *cells, const struct jp_tally *tally)
 {
 	const uint64_t *names = tally->names[JP_SOURCE_MAP],
-		       named = count_named_instructions(names);
+		       nr_named = count_named_instructions(names);
 
 	add_cell(cells, "map.missing", "running code is in no line of the perf map",
 		 names[JP_NAME_MISSING], count_with_file(names));
 	add_late_cell(cells, "map.late", "code runs before its line is in the perf map", names);
 	add_cell(cells, "map.wrong", "an older line of the perf map hides the last one",
-		 names[JP_NAME_WRONG], named);
+		 names[JP_NAME_WRONG], nr_named);
 	add_cell(cells, "map.stale", "the code under a line of the perf map changed",
-		 names[JP_NAME_STALE], named);
+		 names[JP_NAME_STALE], nr_named);
 	add_cell(cells, "map.gone", "a line that was in the perf map is not there at the end",
 		 tally->gone[JP_SOURCE_MAP], tally->named[JP_SOURCE_MAP]);
 	add_cell(cells, "attach.map", "a late profiler finds no line of code that had one",
@@ -57,15 +57,15 @@ static void add_dump(struct jp_cells *cells, const struct jp_tally *tally,
 		     const struct jp_tally *all)
 {
 	const uint64_t *names = tally->names[JP_SOURCE_DUMP],
-		       named = count_named_instructions(names);
+		       nr_named = count_named_instructions(names);
 
 	add_cell(cells, "dump.missing", "running code is in no record of the jitdump",
 		 names[JP_NAME_MISSING], count_with_file(names));
 	add_late_cell(cells, "dump.late", "code runs before its record is in the jitdump", names);
 	add_cell(cells, "dump.wrong", "an older record of the jitdump hides the last one",
-		 names[JP_NAME_WRONG], named);
+		 names[JP_NAME_WRONG], nr_named);
 	add_cell(cells, "dump.stale", "the jitdump holds other instructions than memory",
-		 names[JP_NAME_STALE], named);
+		 names[JP_NAME_STALE], nr_named);
 	add_cell(cells, "dump.gone", "a record that was in the jitdump is not there at the end",
 		 tally->gone[JP_SOURCE_DUMP], tally->named[JP_SOURCE_DUMP]);
 	add_cell(cells, "dump.marker",
@@ -104,17 +104,17 @@ static void add_unwinding(struct jp_cells *cells, const struct jp_tally *tally)
 static void add_frame_pointers(struct jp_cells *cells, const struct jp_tally *tally)
 {
 	const uint64_t *calls = tally->by_fp[JP_PLACE_CALL];
-	uint64_t wrong = 0, of = 0;
+	uint64_t wrong = 0, total = 0;
 
 	for (int place = 0; place < JP_PLACES; place++) {
 		const uint64_t *callers = tally->by_fp[place];
 
 		wrong += callers[JP_CALLER_WRONG];
-		of += callers[JP_CALLER_WRONG] + callers[JP_CALLER_RIGHT] +
-		      callers[JP_CALLER_SKIPPED];
+		total += callers[JP_CALLER_WRONG] + callers[JP_CALLER_RIGHT] +
+			 callers[JP_CALLER_SKIPPED];
 	}
 	add_cell(cells, "fp.kept",
-		 "the frame pointer leads neither to this frame nor to the caller's", wrong, of);
+		 "the frame pointer leads neither to this frame nor to the caller's", wrong, total);
 	add_cell(cells, "fp.calls", "a function calls without a frame of its own",
 		 calls[JP_CALLER_SKIPPED] + calls[JP_CALLER_WRONG],
 		 calls[JP_CALLER_SKIPPED] + calls[JP_CALLER_WRONG] + calls[JP_CALLER_RIGHT]);
@@ -142,15 +142,15 @@ static uint64_t count_unnamed_in_forks(const struct jp_tally *tally)
  * names. */
 static uint64_t count_forked_unnamed(const struct jp_tally *tally)
 {
-	uint64_t least = UINT64_MAX;
+	uint64_t min = UINT64_MAX;
 
 	for (int source = 0; source < JP_SOURCES; source++) {
 		const uint64_t *names = tally->forked[source];
 		const uint64_t sum = names[JP_NAME_NONE] + names[JP_NAME_MISSING];
 
-		least = sum < least ? sum : least;
+		min = sum < min ? sum : min;
 	}
-	return least;
+	return min;
 }
 
 void jp_cells_add_run(struct jp_cells *cells, const struct jp_tally *tally,

@@ -127,7 +127,7 @@ static int count_times(struct jp_checks *checks)
  * finds none. */
 static void count_names_for_attached(struct jp_checks *checks, enum jp_trace_source source)
 {
-	const bool found = source == JP_SOURCE_MAP || checks->published->has_marker;
+	const bool has_source = source == JP_SOURCE_MAP || checks->published->has_marker;
 	struct jp_attached *to = &checks->attached[source];
 	struct jp_published_name name;
 	const struct ran *ran;
@@ -142,7 +142,7 @@ static void count_names_for_attached(struct jp_checks *checks, enum jp_trace_sou
 			continue;
 		find[source](checks->published, ip, &name);
 		to->attached += ran->named.insns;
-		to->detached += found && name.name ? 0 : ran->named.insns;
+		to->detached += has_source && name.name ? 0 : ran->named.insns;
 	}
 }
 
@@ -227,13 +227,13 @@ static bool is_stale_load(const struct jp_code_load *load, uint64_t ip, unsigned
 }
 
 static void note_run(struct jp_checks *checks, enum jp_trace_source source,
-		     const struct jp_trace_insn *insn, bool sample, bool named)
+		     const struct jp_trace_insn *insn, bool sample, bool is_named)
 {
 	const struct jp_runs run = {1, sample, insn->forked};
 	struct ran *ran = jp_map_at(&checks->now->ran[source], insn->ip, sizeof(struct ran));
 
 	if (ran)
-		add_runs(named                      ? &ran->named
+		add_runs(is_named                   ? &ran->named
 			 : has_file(checks, source) ? &ran->missing
 						    : &ran->absent,
 			 &run);
@@ -398,29 +398,30 @@ void jp_checks_end(struct jp_checks *checks)
 	struct jp_tally *tally = checks->tally;
 
 	for (size_t i = 0; i < checks->nr_processes; i++) {
-		struct jp_checked_process *one = &checks->processes[i];
+		struct jp_checked_process *process = &checks->processes[i];
 
-		if (!jp_published_read_again(&one->published, NULL) && !count_process(checks, one))
+		if (!jp_published_read_again(&process->published, NULL) &&
+		    !count_process(checks, process))
 			for (int source = 0; source < JP_SOURCES; source++)
 				count_names_gone_from_files(checks, source);
-		tally->loads += one->loads;
-		tally->future += one->future;
-		tally->early += one->early;
-		tally->disorder += one->disorder;
-		tally->dumped += one->dumped;
-		tally->hidden += one->has_marker ? 0 : one->dumped;
+		tally->loads += process->loads;
+		tally->future += process->future;
+		tally->early += process->early;
+		tally->disorder += process->disorder;
+		tally->dumped += process->dumped;
+		tally->hidden += process->has_marker ? 0 : process->dumped;
 	}
 }
 
 void jp_checks_free(struct jp_checks *checks)
 {
 	for (size_t i = 0; i < checks->nr_processes; i++) {
-		struct jp_checked_process *one = &checks->processes[i];
+		struct jp_checked_process *process = &checks->processes[i];
 
-		jp_published_free(&one->published);
-		jp_map_free(&one->first);
+		jp_published_free(&process->published);
+		jp_map_free(&process->first);
 		for (int source = 0; source < JP_SOURCES; source++)
-			jp_map_free(&one->ran[source]);
+			jp_map_free(&process->ran[source]);
 	}
 	jp_announcements_close(&checks->announced);
 	jp_map_free(&checks->named);

@@ -9,9 +9,9 @@ static const char *const name_words[JP_NAMES] = {"none", "right", "missing",
 						 "late", "wrong", "stale"};
 static const char *const source_words[JP_SOURCES] = {"map", "dump"};
 
-static double compute_percent(uint64_t part, uint64_t whole)
+static double compute_percent(uint64_t part, uint64_t total)
 {
-	return whole ? 100.0 * (double)part / (double)whole : 0;
+	return total ? 100.0 * (double)part / (double)total : 0;
 }
 
 static void print_counts(FILE *out, const char *title, const uint64_t *counts, int count)

@@ -109,11 +109,11 @@ static bool was_call(const struct jp_shadow *shadow, const struct jp_shadow_stat
  * instruction, which code uses to read its own address. */
 static void leave_frames(struct jp_shadow *shadow, uint64_t sp)
 {
-	bool left = false;
+	bool has_left = false;
 
 	for (; shadow->count && get_innermost_frame(shadow)->at < sp; shadow->count--)
-		left |= get_innermost_frame(shadow)->ret != get_innermost_frame(shadow)->start;
-	if (left)
+		has_left |= get_innermost_frame(shadow)->ret != get_innermost_frame(shadow)->start;
+	if (has_left)
 		jp_shadow_mark_uncertain(shadow, JP_SHADOW_LEFT);
 }
 

@@ -79,9 +79,9 @@ static void remove_thread(struct jp_threads *threads, pid_t tid)
 static void remove_other_threads(struct jp_threads *threads, pid_t pid)
 {
 	for (size_t i = threads->count; i; i--) {
-		const struct jp_thread *one = &threads->list[i - 1];
+		const struct jp_thread *thread = &threads->list[i - 1];
 
-		if (one->pid == pid && one->tid != pid)
+		if (thread->pid == pid && thread->tid != pid)
 			threads->list[i - 1] = threads->list[--threads->count];
 	}
 }
@@ -98,16 +98,16 @@ static void resume_thread(struct jp_thread *thread)
 static void add_started_thread(struct jp_threads *threads, pid_t tid, int event)
 {
 	struct jp_thread *started;
-	unsigned long other;
+	unsigned long new_tid;
 
 	if ((event != PTRACE_EVENT_CLONE && event != PTRACE_EVENT_FORK &&
 	     event != PTRACE_EVENT_VFORK) ||
-	    ptrace(PTRACE_GETEVENTMSG, tid, 0, &other))
+	    ptrace(PTRACE_GETEVENTMSG, tid, 0, &new_tid))
 		return;
 	/* The end of a short-lived thread may be reported before its start: then do not add it. */
-	if (!read_process((pid_t)other))
+	if (!read_process((pid_t)new_tid))
 		return;
-	started = add_thread(threads, (pid_t)other);
+	started = add_thread(threads, (pid_t)new_tid);
 	if (started) {
 		const struct jp_thread *starter = jp_threads_find(threads, tid);
 
@@ -369,12 +369,12 @@ int jp_threads_attach(struct jp_threads *threads, pid_t pid, struct jp_error *er
 /* Runs in the forked child: waits until the child is traced, then executes the command. */
 static void become_command(int ready, char *const *command)
 {
-	sigset_t none;
+	sigset_t no_signals;
 	char byte;
 
 	jp_interrupt_restore_pipe_signals();
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	sigemptyset(&no_signals);
+	sigprocmask(SIG_SETMASK, &no_signals, NULL);
 	if (read(ready, &byte, 1) == 1)
 		execvp(command[0], command);
 	else

@@ -87,12 +87,12 @@ int jp_trace_run(struct jp_trace *trace, struct jp_threads *threads,
 		.context = context,
 	};
 	uint64_t useful = 0;
-	int done = 0;
+	int nr_steps = 0;
 
 	trace->random = options->seed;
 	trace->checks.tally = tally;
 	trace->checks.launched = options->launched;
-	for (uint64_t attempts = 0; done >= 0 && useful < options->bursts &&
+	for (uint64_t attempts = 0; nr_steps >= 0 && useful < options->bursts &&
 				    tally->bursts < (uint64_t)options->bursts * BURSTS &&
 				    attempts < (uint64_t)options->bursts * ATTEMPTS;
 	     attempts++) {
@@ -102,16 +102,16 @@ int jp_trace_run(struct jp_trace *trace, struct jp_threads *threads,
 
 		if (!jp_threads_run_until(threads, jp_clock_now() + gap))
 			break;
-		done = try_burst(trace, &burst, err);
-		tally->bursts += done > 0;
-		tally->refused += done == 0;
+		nr_steps = try_burst(trace, &burst, err);
+		tally->bursts += nr_steps > 0;
+		tally->refused += nr_steps == 0;
 		useful += tally->emitted > emitted;
 		burst.number = (uint32_t)tally->bursts;
 	}
 	tally->calls = trace->shadow.calls;
 	tally->returns = trace->shadow.returns;
 	memcpy(tally->events, trace->shadow.events, sizeof(tally->events));
-	return done < 0 ? done : 0;
+	return nr_steps < 0 ? nr_steps : 0;
 }
 
 void jp_trace_end(struct jp_trace *trace)

@@ -142,11 +142,11 @@ void jp_arch_put_word(struct jp_code *code, enum jp_word_use use)
 /* Emits a call of the function whose address is in TARGET, and loads the link register again. */
 static void call_target(struct jp_code *code)
 {
-	const bool own = code->now.bp == JP_BP_OWN;
+	const bool has_own_bp = code->now.bp == JP_BP_OWN;
 
 	put_insn(code, encode_immediate(0x67, LR, TARGET, 0));
 	code->now.bp |= JP_INSN_RETURN;
-	load(code, LR, own ? FP : STACK, own ? -8 : (int32_t)code->now.pre - 8);
+	load(code, LR, has_own_bp ? FP : STACK, has_own_bp ? -8 : (int32_t)code->now.pre - 8);
 	code->now.bp &= ~JP_INSN_RETURN;
 }
 

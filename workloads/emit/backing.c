@@ -41,16 +41,16 @@ static int open_heap(struct jp_region *region, const char *name)
 /* Maps by moving the program break, which grows only upwards. brk(2) takes no protection, so @prot
  * is not used. */
 static int map_heap(struct jp_region *region, size_t offset, size_t size, int prot,
-		    unsigned char *wanted, unsigned char **got)
+		    unsigned char *hint, unsigned char **got)
 {
 	unsigned char *end = sbrk(0);
-	size_t more = -(uintptr_t)end & (region->page - 1);
+	size_t padding = -(uintptr_t)end & (region->page - 1);
 
-	if (wanted && wanted != end)
+	if (hint && hint != end)
 		return -EBUSY;
-	if (sbrk(wanted ? size : more + size) == (void *)-1)
+	if (sbrk(hint ? size : padding + size) == (void *)-1)
 		return -errno;
-	*got = end + (wanted ? 0 : more);
+	*got = end + (hint ? 0 : padding);
 	return 0;
 }
 
@@ -64,16 +64,16 @@ static int open_sysv(struct jp_region *region, const char *name)
 }
 
 static int map_sysv(struct jp_region *region, size_t offset, size_t size, int prot,
-		    unsigned char *wanted, unsigned char **got)
+		    unsigned char *hint, unsigned char **got)
 {
 	int flags = (prot & PROT_WRITE || !prot ? 0 : SHM_RDONLY) |
-		    (prot & PROT_EXEC ? SHM_EXEC : 0) | (wanted ? SHM_REMAP : 0);
+		    (prot & PROT_EXEC ? SHM_EXEC : 0) | (hint ? SHM_REMAP : 0);
 	int id = shmget(IPC_PRIVATE, size, IPC_CREAT | 0700), ret = 0;
 	void *memory;
 
 	if (id < 0)
 		return -errno;
-	memory = shmat(id, wanted, flags);
+	memory = shmat(id, hint, flags);
 	if (memory == (void *)-1)
 		ret = -errno;
 	else
@@ -108,15 +108,15 @@ static int open_memfd(struct jp_region *region, const char *name)
 static int open_shm(struct jp_region *region, const char *name)
 {
 	static unsigned opened;
-	char path[64], gone[80];
+	char path[64], deleted_path[80];
 	int fd;
 
 	snprintf(path, sizeof(path), "/dev/shm/jitproof-%d-%u", getpid(), opened++);
-	snprintf(gone, sizeof(gone), "%s (deleted)", path);
+	snprintf(deleted_path, sizeof(deleted_path), "%s (deleted)", path);
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		unlink(path);
-	return set_file(region, fd, 0, gone);
+	return set_file(region, fd, 0, deleted_path);
 }
 
 static int open_zero(struct jp_region *region, const char *name)
@@ -168,17 +168,17 @@ static int open_views(struct jp_region *region, const char *name)
 }
 
 int jp_backing_map(struct jp_region *region, size_t offset, size_t size, int prot,
-		   unsigned char *wanted, unsigned char **got)
+		   unsigned char *hint, unsigned char **got)
 {
 	int flags = region->kind->flags, over = region->reserved ? MAP_FIXED : MAP_FIXED_NOREPLACE;
 	/* Each shared mapping of /dev/zero gets a file of its own, so that its offset is 0. */
 	bool first = region->fd < 0 || (region->kind->open == open_zero && (flags & MAP_SHARED));
-	void *memory = mmap(wanted, size, prot, flags | (wanted ? over : 0), region->fd,
+	void *memory = mmap(hint, size, prot, flags | (hint ? over : 0), region->fd,
 			    first ? 0 : region->offset + offset);
 
 	if (memory == MAP_FAILED)
 		return -errno;
-	if (wanted && memory != wanted) { /* before v4.17 the flag is only a hint */
+	if (hint && memory != hint) { /* before v4.17 the flag is only a hint */
 		munmap(memory, size);
 		return -EEXIST;
 	}
@@ -187,9 +187,9 @@ int jp_backing_map(struct jp_region *region, size_t offset, size_t size, int pro
 }
 
 static int map_named_memory(struct jp_region *region, size_t offset, size_t size, int prot,
-			    unsigned char *wanted, unsigned char **got)
+			    unsigned char *hint, unsigned char **got)
 {
-	int ret = jp_backing_map(region, offset, size, prot, wanted, got);
+	int ret = jp_backing_map(region, offset, size, prot, hint, got);
 
 	if (ret || !prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, *got, size, "jitproof"))
 		return ret;

@@ -31,7 +31,7 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-int jp_child_open(struct jp_child *process, int theirs[2])
+int jp_child_open(struct jp_child *process, int child_ends[2])
 {
 	int ready[2], control[2], ret;
 
@@ -46,8 +46,8 @@ int jp_child_open(struct jp_child *process, int theirs[2])
 	}
 	process->ready = ready[0];
 	process->control = control[1];
-	theirs[0] = ready[1];
-	theirs[1] = control[0];
+	child_ends[0] = ready[1];
+	child_ends[1] = control[0];
 	return 0;
 }
 
@@ -66,12 +66,12 @@ void jp_children_forget(void)
 		jp_child_close(alive);
 }
 
-int jp_child_keep(struct jp_child *process, pid_t pid, int theirs[2])
+int jp_child_keep(struct jp_child *process, pid_t pid, int child_ends[2])
 {
 	int64_t outside;
 
-	close(theirs[0]);
-	close(theirs[1]);
+	close(child_ends[0]);
+	close(child_ends[1]);
 	if (pid < 0) {
 		jp_child_close(process);
 		return pid;

@@ -27,12 +27,12 @@ void jp_children_unlock(void);
 void jp_children_forget(void);
 
 /* Creates the pipes `ready` and `control` of @process. Stores the ends that the child uses in
- * @theirs. Returns 0 or -errno. */
-int jp_child_open(struct jp_child *process, int theirs[2]);
+ * @child_ends. Returns 0 or -errno. */
+int jp_child_open(struct jp_child *process, int child_ends[2]);
 void jp_child_close(struct jp_child *process);
-/* Closes the child's pipe ends @theirs and adds the child @pid to the list. If creating the child
- * failed, @pid is -errno: closes all pipes and returns @pid. Else returns 0. */
-int jp_child_keep(struct jp_child *process, pid_t pid, int theirs[2]);
+/* Closes the child's pipe ends @child_ends and adds the child @pid to the list. If creating the
+ * child failed, @pid is -errno: closes all pipes and returns @pid. Else returns 0. */
+int jp_child_keep(struct jp_child *process, pid_t pid, int child_ends[2]);
 /* Waits for the child and reaps it. Returns as jp_process_reap(). @since: earliest time at which
  * the child can have died, if it does not report its end. */
 int jp_child_reap(struct jp_child *process, uint64_t since);

@@ -111,7 +111,7 @@ int jp_emit_write(struct jp_arena *arena, enum jp_shape shape, struct jp_functio
 {
 	size_t offset = (arena->used + JP_CODE_ALIGN - 1) & -JP_CODE_ALIGN;
 	struct jp_emitted emitted;
-	int ret, taken;
+	int ret, frames_size;
 
 	if (arena->protect == JP_PROTECT_FLIP && arena->executable)
 		return -EBUSY; /* threads may run the arena's code, so it must stay executable */
@@ -120,9 +120,9 @@ int jp_emit_write(struct jp_arena *arena, enum jp_shape shape, struct jp_functio
 	ret = jp_shape_emit(shape, arena->write + offset, arena->size - offset, &emitted);
 	if (ret)
 		return ret;
-	taken = write_frames(arena, offset, &emitted);
-	if (taken < 0)
-		return taken;
+	frames_size = write_frames(arena, offset, &emitted);
+	if (frames_size < 0)
+		return frames_size;
 	__builtin___clear_cache((char *)arena->exec + offset,
 				(char *)arena->exec + offset + emitted.size);
 	*function = (struct jp_function){.id = jp_truth_id(),
@@ -131,7 +131,7 @@ int jp_emit_write(struct jp_arena *arena, enum jp_shape shape, struct jp_functio
 					 .code = (uintptr_t)arena->exec + offset,
 					 .size = emitted.size,
 					 .word_at = emitted.word};
-	arena->used = offset + taken;
+	arena->used = offset + frames_size;
 	return 0;
 }
 
@@ -207,39 +207,39 @@ void jp_emit_use_new_names(void)
 	atomic_store(&image, 0);
 }
 
-/* Stores in @own, of @size bytes, @name with a suffix that makes it unique among all processes. All
- * suffixes have the same length. Returns 0 or -ENAMETOOLONG. */
-static int make_unique_name(const char *name, char *own, size_t size)
+/* Stores in @unique, of @size bytes, @name with a suffix that makes it unique among all processes.
+ * All suffixes have the same length. Returns 0 or -ENAMETOOLONG. */
+static int make_unique_name(const char *name, char *unique, size_t size)
 {
-	unsigned none = 0, fresh;
+	unsigned unset = 0, fresh;
 
 	if (!atomic_load(&image)) {
 		fresh = jp_truth_id();
-		atomic_compare_exchange_strong(&image, &none, fresh);
+		atomic_compare_exchange_strong(&image, &unset, fresh);
 	}
-	return snprintf(own, size, "%s_%08x", name, atomic_load(&image)) < (int)size
+	return snprintf(unique, size, "%s_%08x", name, atomic_load(&image)) < (int)size
 		       ? 0
 		       : -ENAMETOOLONG;
 }
 
 static int publish_code(const struct jp_function *function, const char *name, uint64_t before)
 {
-	char own[128];
+	char unique[128];
 	unsigned char frames[JP_EH_FRAME_MOST];
-	struct jp_published published = {.name = own,
+	struct jp_published published = {.name = unique,
 					 .addr = function->code,
 					 .size = function->size,
 					 .code = (const void *)(uintptr_t)function->code,
 					 .index = function->id};
 	struct jp_emitted emitted;
-	int ret = make_unique_name(name, own, sizeof(own))
+	int ret = make_unique_name(name, unique, sizeof(unique))
 			  ?: jp_shape_emit(function->shape, NULL, 0, &emitted)
 			  ?: describe_frames(&emitted, frames, &published)
 			  ?: jp_publish_load(&published);
 
 	if (ret)
 		return ret;
-	record_load(function, own, before, jp_clock_now());
+	record_load(function, unique, before, jp_clock_now());
 	return 0;
 }
 

@@ -22,7 +22,7 @@ static struct used_stack find_used_stack(void)
 {
 	static _Thread_local struct used_stack whole;
 	static _Thread_local bool known;
-	const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	const uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
 	pthread_attr_t attributes;
 	void *low;
 	size_t size;
@@ -33,8 +33,8 @@ static struct used_stack find_used_stack(void)
 		pthread_attr_destroy(&attributes);
 	}
 	known = true;
-	return here >= whole.low && here < whole.high ? (struct used_stack){here, whole.high}
-						      : (struct used_stack){0};
+	return frame >= whole.low && frame < whole.high ? (struct used_stack){frame, whole.high}
+							: (struct used_stack){0};
 }
 
 /* Reads @count frame records. A record outside our stack may be unmapped: read it by a system call,

@@ -20,9 +20,9 @@ static struct {
 	int ctl, ack; /* @ctl 0: not open */
 } gate;
 
-static int report_failure(const char *what, const char *why)
+static int report_failure(const char *operation, const char *reason)
 {
-	fprintf(stderr, "jitproof workload: gate: %s: %s\n", what, why);
+	fprintf(stderr, "jitproof workload: gate: %s: %s\n", operation, reason);
 	return -EPROTO;
 }
 

@@ -249,9 +249,9 @@ int jp_handshake_rounds(int (*round)(void *context), void *context)
 	return 0;
 }
 
-int jp_handshake_skip(const char *why)
+int jp_handshake_skip(const char *reason)
 {
-	send_line("skip %s\n", why);
+	send_line("skip %s\n", reason);
 	atomic_store(&stopping, 1);
 	return EXIT_SUCCESS;
 }
@@ -282,7 +282,7 @@ int jp_handshake_exec(const char *extra)
 	/* A later image publishes as --publish-children states. */
 	const char *choice = jp_publish_get_choice();
 	char self[PATH_MAX], resumed[48], publish[64];
-	size_t count = 0, kept = 0;
+	size_t count = 0, nr_kept = 0;
 	char **argv;
 	int ret = jp_image_program(self);
 
@@ -297,12 +297,12 @@ int jp_handshake_exec(const char *extra)
 		if (strncmp(current.argv[i], "--resumed=", strlen("--resumed=")) &&
 		    strncmp(current.argv[i], "--publish=", strlen("--publish=")) &&
 		    strncmp(current.argv[i], "--hold-fd=", strlen("--hold-fd=")))
-			argv[kept++] = current.argv[i];
+			argv[nr_kept++] = current.argv[i];
 	snprintf(publish, sizeof(publish), "--publish=%s", choice ?: "none");
-	argv[kept++] = publish;
+	argv[nr_kept++] = publish;
 	if (extra)
-		argv[kept++] = (char *)extra;
-	argv[kept] = resumed;
+		argv[nr_kept++] = (char *)extra;
+	argv[nr_kept] = resumed;
 	jp_maps_record_all();
 	/* The new image records the exec, because only it knows when the exec was complete. */
 	snprintf(resumed, sizeof(resumed), "--resumed=%llu", (unsigned long long)jp_clock_now());

@@ -33,19 +33,19 @@ int jp_image_record(uint64_t addr, const char *name, const char *build_id)
 	unsigned major = 0, minor = 0;
 	char *line = NULL, *text;
 	size_t capacity = 0;
-	int found = -ENOENT;
+	int result = -ENOENT;
 
 	if (!maps)
 		return -errno;
-	while (found && getline(&line, &capacity, maps) > 0)
+	while (result && getline(&line, &capacity, maps) > 0)
 		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*x %x:%x %" SCNu64, &start, &end,
 			   &major, &minor, &inode) == 5 &&
 		    addr >= start && addr < end)
-			found = 0;
+			result = 0;
 	free(line);
 	fclose(maps);
-	if (found)
-		return found;
+	if (result)
+		return result;
 	if (asprintf(&text, "%s %s", *build_id ? build_id : "-", name) < 0)
 		return -ENOMEM;
 	jp_truth_file(start, end - start, inode, major, minor, text);
@@ -63,17 +63,17 @@ static void read_notes(const unsigned char *pos, size_t size, struct program *pr
 	while (size >= sizeof(ElfW(Nhdr))) {
 		const ElfW(Nhdr) *note = (const void *)pos;
 		size_t name = (note->n_namesz + 3u) & -4u;
-		size_t whole = sizeof(*note) + name + ((note->n_descsz + 3u) & -4u);
+		size_t note_size = sizeof(*note) + name + ((note->n_descsz + 3u) & -4u);
 
-		if (whole > size)
+		if (note_size > size)
 			return;
 		if (note->n_type == NT_GNU_BUILD_ID && note->n_descsz <= BUILD_ID &&
 		    note->n_namesz == 4 && !memcmp(note + 1, "GNU", 4))
 			for (unsigned i = 0; i < note->n_descsz; i++)
 				sprintf(program->build_id + 2 * i, "%02x",
 					((const unsigned char *)(note + 1))[name + i]);
-		pos += whole;
-		size -= whole;
+		pos += note_size;
+		size -= note_size;
 	}
 }
 

@@ -60,11 +60,11 @@ static bool is_needed(const char *line, const char *end, bool *began_file)
 static int read_executable_lines(int fd)
 {
 	bool began_file = false;
-	size_t kept = 0, used = 0;
+	size_t kept_size = 0, used = 0;
 
 	for (;;) {
 		ssize_t got = read(fd, maps.text + used, sizeof(maps.text) - 1 - used);
-		const char *line = maps.text + kept, *end;
+		const char *line = maps.text + kept_size, *end;
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -77,18 +77,18 @@ static int read_executable_lines(int fd)
 			size_t size = end + 1 - line;
 
 			if (is_needed(line, end, &began_file)) {
-				memmove(maps.text + kept, line, size);
-				kept += size;
+				memmove(maps.text + kept_size, line, size);
+				kept_size += size;
 			}
 			line = end + 1;
 		}
 		/* Keep the beginning of a line that continues in the next read. */
-		memmove(maps.text + kept, line, maps.text + used - line);
-		used = kept + (maps.text + used - line);
-		if (kept >= MOST)
+		memmove(maps.text + kept_size, line, maps.text + used - line);
+		used = kept_size + (maps.text + used - line);
+		if (kept_size >= MOST)
 			return -E2BIG;
 	}
-	maps.text[kept] = '\0';
+	maps.text[kept_size] = '\0';
 	return 0;
 }
 

@@ -149,19 +149,19 @@ int jp_measure_function(uint64_t code, uint64_t size, void (*call)(void),
 {
 	struct run run = {.call = call, .code = code, .size = size, .emitted = emitted};
 	const int cpu = sched_getcpu();
-	cpu_set_t allowed, one;
+	cpu_set_t allowed, only_cpu;
 	bool pinned;
 	int ret;
 
 	memset(emitted, 0, sizeof(*emitted));
 	emitted->size = size;
-	CPU_ZERO(&one);
+	CPU_ZERO(&only_cpu);
 	if (cpu >= 0 && cpu < CPU_SETSIZE)
-		CPU_SET(cpu, &one);
+		CPU_SET(cpu, &only_cpu);
 	/* Child and tracer run alternately. On two CPUs each step would wake up an idle CPU
 	 * twice. */
 	pinned = !sched_getaffinity(0, sizeof(allowed), &allowed) &&
-		 !sched_setaffinity(0, sizeof(one), &one);
+		 !sched_setaffinity(0, sizeof(only_cpu), &only_cpu);
 	ret = trace_calls(&run);
 	if (pinned)
 		sched_setaffinity(0, sizeof(allowed), &allowed);

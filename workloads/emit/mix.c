@@ -65,11 +65,11 @@ static int find_or_emit(struct jp_mix *mix, enum jp_shape shape, uint64_t word,
 			const struct jp_function **function)
 {
 	for (unsigned i = 0; i < mix->nr_functions; i++) {
-		const struct jp_function *one = &mix->functions[i];
+		const struct jp_function *candidate = &mix->functions[i];
 
-		if (one->shape != shape || (one->word_at && one->word != word))
+		if (candidate->shape != shape || (candidate->word_at && candidate->word != word))
 			continue;
-		*function = one;
+		*function = candidate;
 		return 0;
 	}
 	return jp_mix_emit(mix, shape, word, function);
@@ -106,7 +106,7 @@ int jp_mix_path(struct jp_mix *mix, const char *spelling, uint64_t word, uint64_
 	for (size_t i = 0; i < depth && !ret; i++) {
 		const char *letter =
 			memchr(letters, tolower((unsigned char)spelling[i]), sizeof(letters));
-		int ours = islower((unsigned char)spelling[i]) != 0;
+		int is_lower = islower((unsigned char)spelling[i]) != 0;
 		enum jp_shape shape;
 
 		if (!letter) {
@@ -114,8 +114,8 @@ int jp_mix_path(struct jp_mix *mix, const char *spelling, uint64_t word, uint64_
 			break;
 		}
 		shape = letter - letters;
-		ret = ours ? find_or_emit(mix, shape, word, &order[i])
-			   : find_library_function(mix, shape, used[shape]++, &order[i]);
+		ret = is_lower ? find_or_emit(mix, shape, word, &order[i])
+			       : find_library_function(mix, shape, used[shape]++, &order[i]);
 	}
 	if (!ret && innermost)
 		order[depth++] = innermost;

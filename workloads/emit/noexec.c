@@ -9,14 +9,14 @@
 bool jp_noexec_skip_workload(const char *path)
 {
 	struct statvfs mount;
-	char why[400];
+	char reason[400];
 
 	if (statvfs(path, &mount) || !(mount.f_flag & ST_NOEXEC))
 		return false;
-	snprintf(why, sizeof(why),
+	snprintf(reason, sizeof(reason),
 		 "executable files in %.200s, which is mounted noexec: run with TMPDIR or -o "
 		 "elsewhere",
 		 path);
-	jp_handshake_skip(why);
+	jp_handshake_skip(reason);
 	return true;
 }

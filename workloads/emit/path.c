@@ -55,14 +55,15 @@ static uint64_t find_prime(const struct jp_path *path, uint64_t about, uint64_t 
 	uint64_t prime = about / 2 + draw_random(random) % (about + 1);
 
 	for (;; prime++) {
-		int taken = 0;
+		int is_taken = 0;
 
 		if (!is_prime(prime))
 			continue;
-		for (uint32_t i = 0; i < path->depth && !taken; i++)
-			taken = path->steps[i].before == prime || path->steps[i].after == prime ||
-				(path->steps[i].repeat == prime && prime > 1);
-		if (!taken)
+		for (uint32_t i = 0; i < path->depth && !is_taken; i++)
+			is_taken = path->steps[i].before == prime ||
+				   path->steps[i].after == prime ||
+				   (path->steps[i].repeat == prime && prime > 1);
+		if (!is_taken)
 			return prime;
 	}
 }
@@ -70,8 +71,8 @@ static uint64_t find_prime(const struct jp_path *path, uint64_t about, uint64_t 
 int jp_path_make(struct jp_path *path, const struct jp_function *const *functions, uint32_t depth,
 		 uint64_t turns)
 {
-	static atomic_uint made;
-	unsigned number = atomic_fetch_add(&made, 1);
+	static atomic_uint nr_made;
+	unsigned number = atomic_fetch_add(&nr_made, 1);
 	uint64_t random = jp_handshake_setup()->seed * 0xd1342543de82ef95 + number, about,
 		 repeat = 1;
 	uint32_t *ids;

@@ -61,14 +61,14 @@ static void *run_paths(void *arg)
 	return NULL;
 }
 
-static int start_runner(const struct runner *of)
+static int start_runner(const struct runner *settings)
 {
 	struct runner *runner = malloc(sizeof(*runner));
 	int ret;
 
 	if (!runner)
 		return -ENOMEM;
-	*runner = *of;
+	*runner = *settings;
 	sem_init(&runner->inside, 0, 0);
 	ret = jp_thread_make(&runner->thread, run_paths, runner);
 	if (ret) {

@@ -30,35 +30,35 @@ static void __attribute__((noreturn)) exit_child(int status)
 	jp_child_end(status);
 }
 
-/* Forks with the flags and the pid of @wanted by clone3(2), because fork() takes neither. */
-static pid_t fork_by_clone3(const struct jp_fork *wanted)
+/* Forks with the flags and the pid of @options by clone3(2), because fork() takes neither. */
+static pid_t fork_by_clone3(const struct jp_fork *options)
 {
 	struct clone_args args = {.exit_signal = SIGCHLD};
 
-	if (!wanted || (!wanted->namespaces && !wanted->pid))
+	if (!options || (!options->namespaces && !options->pid))
 		return fork();
-	args.flags = wanted->namespaces;
-	if (wanted->pid) {
-		args.set_tid = (uintptr_t)&wanted->pid;
+	args.flags = options->namespaces;
+	if (options->pid) {
+		args.set_tid = (uintptr_t)&options->pid;
 		args.set_tid_size = 1;
 	}
 	return syscall(SYS_clone3, &args, sizeof(args));
 }
 
-int jp_process_fork(struct jp_child *process, const struct jp_fork *wanted,
+int jp_process_fork(struct jp_child *process, const struct jp_fork *options,
 		    int (*body)(void *context), void *context)
 {
 	struct jp_truth_task_ids parent = jp_truth_get_own_ids();
-	int theirs[2], ret;
+	int child_ends[2], ret;
 	pid_t pid;
 
-	ret = jp_child_open(process, theirs);
+	ret = jp_child_open(process, child_ends);
 	if (ret)
 		return ret;
 	jp_children_lock();
 	fflush(NULL);
 	process->forked = jp_clock_now();
-	pid = fork_by_clone3(wanted);
+	pid = fork_by_clone3(options);
 	if (!pid) {
 		jp_child_begin(process->forked, parent, JP_HOW_FORK);
 		jp_path_forked();
@@ -68,12 +68,12 @@ int jp_process_fork(struct jp_child *process, const struct jp_fork *wanted,
 		jp_child_close(process);
 		jp_children_forget();
 		/* Keep the descriptors open if the child execs, as in the first process. */
-		fcntl(theirs[0], F_SETFD, 0);
-		fcntl(theirs[1], F_SETFD, 0);
-		ret = jp_handshake_forked(theirs[0], theirs[1]) ?: jp_publish_forked();
+		fcntl(child_ends[0], F_SETFD, 0);
+		fcntl(child_ends[1], F_SETFD, 0);
+		ret = jp_handshake_forked(child_ends[0], child_ends[1]) ?: jp_publish_forked();
 		exit_child(ret ? EXIT_FAILURE : body(context));
 	}
-	ret = jp_child_keep(process, pid < 0 ? -errno : pid, theirs);
+	ret = jp_child_keep(process, pid < 0 ? -errno : pid, child_ends);
 	jp_children_unlock();
 	return ret;
 }

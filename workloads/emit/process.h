@@ -29,10 +29,10 @@ struct jp_fork {
 	pid_t pid;      /* pid that the child gets in its namespace (set_tid); 0: any pid */
 };
 /* Forks. The child forgets the parent's threads and processes, calls body(@context), which may use
- * jp_handshake(), and passes the return value to _exit(). @wanted NULL: plain fork(2). With @wanted
- * no other thread may be inside malloc() or stdio, because the C library does not know about such a
- * fork. Returns 0 or -errno. */
-int jp_process_fork(struct jp_child *process, const struct jp_fork *wanted,
+ * jp_handshake(), and passes the return value to _exit(). @options NULL: plain fork(2). With
+ * @options no other thread may be inside malloc() or stdio, because the C library does not know
+ * about such a fork. Returns 0 or -errno. */
+int jp_process_fork(struct jp_child *process, const struct jp_fork *options,
 		    int (*body)(void *context), void *context);
 /* Starts `jitproof workload ARGV...` in a new process, created as @birth states. argv[0] is the
  * workload's name. The child gets our truth and seed. @file: the executable; NULL: the running

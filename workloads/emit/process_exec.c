@@ -78,7 +78,7 @@ static int find_file(struct next_image *image, const char *file)
 }
 
 static int describe_image(struct next_image *image, const char *file, const char *const *argv,
-			  const int theirs[2])
+			  const int child_ends[2])
 {
 	const struct jp_handshake_setup *setup = jp_handshake_setup();
 	const struct jp_truth_task_ids self = jp_truth_get_own_ids();
@@ -90,8 +90,8 @@ static int describe_image(struct next_image *image, const char *file, const char
 	jp_arguments_add(arguments, "--truth=%s", setup->truth);
 	jp_arguments_add(arguments, "--seed=%" PRIu64, setup->seed);
 	jp_arguments_add(arguments, "--shorter=%" PRIu64, setup->shorter);
-	jp_arguments_add(arguments, "--ready-fd=%d", theirs[0]);
-	jp_arguments_add(arguments, "--control-fd=%d", theirs[1]);
+	jp_arguments_add(arguments, "--ready-fd=%d", child_ends[0]);
+	jp_arguments_add(arguments, "--control-fd=%d", child_ends[1]);
 	if (jp_truth_outer_proc() >= 0)
 		jp_arguments_add(arguments, "--outside-proc=%d", jp_truth_outer_proc());
 	image->started = add_placeholder_argument(arguments);
@@ -126,17 +126,17 @@ static void *exec_image(void *arg)
 
 /* Runs in the child. A vfork child shares our memory, so change little. */
 static void __attribute__((noreturn))
-exec_child(struct next_image *image, bool thread, const int theirs[2])
+exec_child(struct next_image *image, bool thread, const int child_ends[2])
 {
-	pthread_t other;
+	pthread_t spare_thread;
 
-	fcntl(theirs[0], F_SETFD, 0);
-	fcntl(theirs[1], F_SETFD, 0);
+	fcntl(child_ends[0], F_SETFD, 0);
+	fcntl(child_ends[1], F_SETFD, 0);
 	if (jp_truth_outer_proc() >= 0)
 		fcntl(jp_truth_outer_proc(), F_SETFD, 0);
 	if (!thread)
 		exec_image(image);
-	if (jp_thread_make(&other, exec_image, image))
+	if (jp_thread_make(&spare_thread, exec_image, image))
 		jp_child_end(127);
 	for (;;)
 		pause(); /* wait until the exec ends this thread */
@@ -145,7 +145,7 @@ exec_child(struct next_image *image, bool thread, const int theirs[2])
 /* Starts the image with posix_spawn(), which clones inside the C library. So the new image itself
  * records its start, as an interval that begins before this call. No emitted code runs in between.
  */
-static pid_t spawn_image(struct next_image *image, const int theirs[2])
+static pid_t spawn_image(struct next_image *image, const int child_ends[2])
 {
 	posix_spawn_file_actions_t actions;
 	pid_t pid;
@@ -153,8 +153,9 @@ static pid_t spawn_image(struct next_image *image, const int theirs[2])
 
 	/* A dup2 of a descriptor onto itself clears FD_CLOEXEC (POSIX.1-2024, glibc 2.29). */
 	if (!ret)
-		ret = posix_spawn_file_actions_adddup2(&actions, theirs[0], theirs[0])
-			      ?: posix_spawn_file_actions_adddup2(&actions, theirs[1], theirs[1]);
+		ret = posix_spawn_file_actions_adddup2(&actions, child_ends[0], child_ends[0])
+			      ?: posix_spawn_file_actions_adddup2(&actions, child_ends[1],
+								  child_ends[1]);
 	if (!ret && jp_truth_outer_proc() >= 0)
 		ret = posix_spawn_file_actions_adddup2(&actions, jp_truth_outer_proc(),
 						       jp_truth_outer_proc());
@@ -166,19 +167,19 @@ static pid_t spawn_image(struct next_image *image, const int theirs[2])
 	return ret ? -ret : pid;
 }
 
-static pid_t start_image(struct next_image *image, enum jp_birth birth, const int theirs[2])
+static pid_t start_image(struct next_image *image, enum jp_birth birth, const int child_ends[2])
 {
 	struct jp_truth_task_ids parent = jp_truth_get_own_ids();
 	uint64_t before = jp_clock_now();
 	pid_t pid;
 
 	if (birth == JP_BIRTH_SPAWN)
-		return spawn_image(image, theirs);
+		return spawn_image(image, child_ends);
 	if (birth == JP_BIRTH_VFORK_EXEC) {
 		pid = vfork();
 		if (!pid) {
 			jp_child_begin(before, parent, JP_HOW_VFORK);
-			exec_child(image, false, theirs);
+			exec_child(image, false, child_ends);
 		}
 		/* The vfork child changed the cached ids in the memory that we share. */
 		jp_truth_new_task();
@@ -187,7 +188,7 @@ static pid_t start_image(struct next_image *image, enum jp_birth birth, const in
 	pid = fork();
 	if (!pid) {
 		jp_child_begin(before, parent, JP_HOW_FORK);
-		exec_child(image, birth == JP_BIRTH_THREAD_EXEC, theirs);
+		exec_child(image, birth == JP_BIRTH_THREAD_EXEC, child_ends);
 	}
 	return pid < 0 ? -errno : pid;
 }
@@ -196,25 +197,25 @@ int jp_process_exec(struct jp_child *process, enum jp_birth birth, const char *f
 		    const char *const *argv)
 {
 	struct next_image *image = calloc(1, sizeof(*image));
-	int theirs[2], ret, code;
+	int child_ends[2], ret, code;
 	pid_t pid;
 
 	if (!image)
 		return -ENOMEM;
-	ret = jp_child_open(process, theirs);
+	ret = jp_child_open(process, child_ends);
 	if (ret) {
 		free(image);
 		return ret;
 	}
 	jp_children_lock();
-	ret = describe_image(image, file, argv, theirs);
+	ret = describe_image(image, file, argv, child_ends);
 	if (!ret && pipe2(image->error, O_CLOEXEC) < 0)
 		ret = -errno;
 	process->forked = jp_clock_now();
-	pid = ret ? ret : start_image(image, birth, theirs);
+	pid = ret ? ret : start_image(image, birth, child_ends);
 	if (!ret)
 		close(image->error[1]);
-	ret = jp_child_keep(process, pid, theirs);
+	ret = jp_child_keep(process, pid, child_ends);
 	jp_children_unlock();
 	/* Wait until the exec is complete. */
 	if (!ret && read(image->error[0], &code, sizeof(code)) == sizeof(code)) {

@@ -37,7 +37,7 @@ size_t jp_program_code_size(void)
 {
 	enum { VARIANTS = 4 }; /* later variants repeat these four */
 	struct jp_emitted emitted;
-	size_t most = 0;
+	size_t max = 0;
 
 	for (unsigned variant = 0; variant < VARIANTS; variant++) {
 		size_t size = 0;
@@ -47,9 +47,9 @@ size_t jp_program_code_size(void)
 			size += count_shape(shape, variant) *
 				(size_t)((emitted.size + JP_CODE_ALIGN - 1) & -JP_CODE_ALIGN);
 		}
-		most = size > most ? size : most;
+		max = size > max ? size : max;
 	}
-	return most;
+	return max;
 }
 
 int jp_program_write(struct jp_program *program, unsigned variant)

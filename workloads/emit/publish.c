@@ -89,30 +89,30 @@ unsigned jp_publish_extras(void)
 	return nr_writers ? extras : 0;
 }
 
-/* Stores in @found the publishers that @how names. A publisher gets the fault that @how names if it
- * can make this fault. Returns the number of publishers, or -EINVAL. */
-static int parse_publishers(const char *how, struct writer found[MOST])
+/* Stores in @found the publishers that @publishers names. A publisher gets the fault that
+ * @publishers names if it can make this fault. Returns the number of publishers, or -EINVAL. */
+static int parse_publishers(const char *publishers, struct writer found[MOST])
 {
-	size_t length = strcspn(how, ":");
-	const char *fault = how[length] ? how + length + 1 : NULL;
+	size_t length = strcspn(publishers, ":");
+	const char *fault = publishers[length] ? publishers + length + 1 : NULL;
 	const struct jp_publisher *publisher = NULL;
-	bool both = length == 4 && !strncmp(how, "both", 4);
-	bool none = length == 4 && !strncmp(how, "none", 4), faulty = false;
+	bool both = length == 4 && !strncmp(publishers, "both", 4);
+	bool is_none = length == 4 && !strncmp(publishers, "none", 4), faulty = false;
 	int count = 0;
 
-	while (!none && (publisher = jp_registry_next(JP_PUBLISHER, publisher))) {
+	while (!is_none && (publisher = jp_registry_next(JP_PUBLISHER, publisher))) {
 		bool has = jp_publish_fault(publisher->faults, fault) > 0;
 
-		if (count == MOST || (!both && !find_word(publisher->name, how, length)))
+		if (count == MOST || (!both && !find_word(publisher->name, publishers, length)))
 			continue;
 		found[count].publisher = publisher;
 		found[count++].fault = has ? fault : NULL;
 		faulty |= has;
 	}
-	return (count || none) && (!fault || faulty) ? count : -EINVAL;
+	return (count || is_none) && (!fault || faulty) ? count : -EINVAL;
 }
 
-bool jp_publish_is_valid(const char *how, char *known, size_t size)
+bool jp_publish_is_valid(const char *publishers, char *known, size_t size)
 {
 	const struct jp_publisher *publisher = NULL;
 	struct writer found[MOST];
@@ -122,7 +122,7 @@ bool jp_publish_is_valid(const char *how, char *known, size_t size)
 		used += (size_t)snprintf(known + used, size - used, ", %s", publisher->name);
 	if (used < size)
 		snprintf(known + used, size - used, " or both");
-	return parse_publishers(how, found) >= 0;
+	return parse_publishers(publishers, found) >= 0;
 }
 
 static int open_writers(void)
@@ -134,15 +134,15 @@ static int open_writers(void)
 	return ret;
 }
 
-int jp_publish_begin(const char *how, const char *dir)
+int jp_publish_begin(const char *publishers, const char *dir)
 {
 	static bool watching_forks;
-	int ret = parse_publishers(how, writers);
+	int ret = parse_publishers(publishers, writers);
 
 	nr_writers = ret < 0 ? 0 : (unsigned)ret;
 	if (ret < 0) {
 		fputs("jitproof workload: publish '", stderr);
-		jp_printable_put(stderr, how);
+		jp_printable_put(stderr, publishers);
 		fputs("': expected none, both or a publisher that --help lists, with one of its "
 		      "faults\n",
 		      stderr);
@@ -156,7 +156,7 @@ int jp_publish_begin(const char *how, const char *dir)
 		watching_forks = !ret;
 	}
 	folder = dir;
-	chosen = nr_writers ? how : NULL;
+	chosen = nr_writers ? publishers : NULL;
 	return ret ?: open_writers();
 }
 
@@ -165,9 +165,9 @@ int jp_publish_forked(void)
 	return for_children ? jp_publish_begin(for_children, folder) : open_writers();
 }
 
-void jp_publish_children(const char *how)
+void jp_publish_children(const char *publishers)
 {
-	for_children = how;
+	for_children = publishers;
 }
 
 const char *jp_publish_get_choice(void)

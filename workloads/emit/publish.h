@@ -54,15 +54,17 @@ void jp_publish_print_extras(FILE *out);
 /* Returns bits of enum jp_publish_extra; 0 if nothing is published. */
 unsigned jp_publish_extras(void);
 
-/* Opens the publishers of @how: "none", "map", "jitdump" or "both", with ":FAULT" to make a fault,
- * in directory @dir. Call before the workload runs. Returns 0, or -errno with a line on stderr. */
-int jp_publish_begin(const char *how, const char *dir);
+/* Opens the publishers of @publishers: "none", "map", "jitdump" or "both", with ":FAULT" to make a
+ * fault, in directory @dir. Call before the workload runs. Returns 0, or -errno with a line on
+ * stderr. */
+int jp_publish_begin(const char *publishers, const char *dir);
 /* Opens the publishers' files again in a forked child, with its own pid in their names. Returns 0,
  * or -errno with a line on stderr. */
 int jp_publish_forked(void);
-/* Makes forked children, and their children, publish as @how states (as for jp_publish_begin());
- * NULL: like the parent. Call before any fork. Keeps the pointer @how. */
-void jp_publish_children(const char *how);
+/* Makes forked children, and their children, publish as @publishers states (as for
+ * jp_publish_begin()); NULL: like the parent. Call before any fork. Keeps the pointer @publishers.
+ */
+void jp_publish_children(const char *publishers);
 /* Returns the value of --publish for a child that execs; NULL: the child does not publish. */
 const char *jp_publish_get_choice(void);
 /* Returns the value of --publish-dir for a child that execs, or NULL. */

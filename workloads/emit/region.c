@@ -103,28 +103,28 @@ int jp_region_reserve(struct jp_region *region)
 /* Maps pages by the map() function of the region's kind, and then gives them @prot, because not
  * every such function takes a protection. */
 static int map_pages(struct jp_region *region, size_t offset, size_t size, int prot,
-		     unsigned char *wanted)
+		     unsigned char *hint)
 {
 	int (*by)(struct jp_region *, size_t, size_t, int, unsigned char *, unsigned char **) =
 		region->kind->map ? region->kind->map : jp_backing_map;
-	int given = prot;
+	int mapped_prot = prot;
 	uint64_t before = jp_clock_now();
 	unsigned char *got;
-	int ret = by(region, offset, size, prot, wanted, &got);
+	int ret = by(region, offset, size, prot, hint, &got);
 
 	if (ret)
 		return ret;
 	if (region->kind->backing == JP_BACKING_HEAP ||
 	    (region->kind->backing == JP_BACKING_SYSV && !prot))
-		given = PROT_READ | PROT_WRITE;
+		mapped_prot = PROT_READ | PROT_WRITE;
 	if (!region->exec)
 		region->exec = got;
 	if (!region->write)
 		region->write = region->exec;
 	if (region->reached < offset + size)
 		region->reached = offset + size;
-	record_map(before, region, got, size, given);
-	if (given == prot)
+	record_map(before, region, got, size, mapped_prot);
+	if (mapped_prot == prot)
 		return 0;
 	return jp_region_protect(region, offset / region->page, size / region->page, prot);
 }

@@ -40,9 +40,9 @@ int jp_handshake_with_period(uint64_t period, const struct jp_step *steps, void 
  * prints its error and ends the process, so that the watcher notices. Returns 0, or -errno if the
  * thread could not start. */
 int jp_handshake_rounds(int (*round)(void *context), void *context);
-/* Sends "skip @why", the feature that the machine or the options lack. Returns the workload's exit
- * status. */
-int jp_handshake_skip(const char *why);
+/* Sends "skip @reason", the feature that the machine or the options lack. Returns the workload's
+ * exit status. */
+int jp_handshake_skip(const char *reason);
 /* Skips the case if PR_SET_MDWE makes the kernel refuse to make written memory executable
  * (map_deny_write_exec(); files can still be mapped executable). Returns whether it skipped. */
 bool jp_handshake_skip_denied(void);
@@ -74,6 +74,6 @@ int jp_handshake_forked(int ready_fd, int control_fd);
  * only on failure, with -errno. */
 int jp_handshake_exec(const char *extra);
 
-/* Returns whether @how is a valid value of --publish (workloads/emit/publish.h). Stores "none, A, B
- * or both" in @known. */
-bool jp_publish_is_valid(const char *how, char *known, size_t size);
+/* Returns whether @publishers is a valid value of --publish (workloads/emit/publish.h). Stores
+ * "none, A, B or both" in @known. */
+bool jp_publish_is_valid(const char *publishers, char *known, size_t size);

@@ -123,7 +123,7 @@ static int unmap_marker(void)
 
 static int put_header(void)
 {
-	static const char more[8];
+	static const char extension[8];
 	const uint64_t now = jp_clock_now();
 	struct jp_jitdump_header header = {
 		.magic = JP_JITDUMP_MAGIC,
@@ -134,11 +134,11 @@ static int put_header(void)
 		.timestamp = now,
 		.flags = dump.fault == ARCH_TIMES ? JP_JITDUMP_ARCH_TIMESTAMP : 0,
 	};
-	struct iovec parts[] = {{&header, sizeof(header)}, {(void *)more, 0}};
+	struct iovec parts[] = {{&header, sizeof(header)}, {(void *)extension, 0}};
 
 	dump.opened = now;
 	if (dump.fault == LONG_HEADER)
-		header.total_size += parts[1].iov_len = sizeof(more);
+		header.total_size += parts[1].iov_len = sizeof(extension);
 	return append_parts(parts, 2);
 }
 
@@ -289,14 +289,14 @@ static int put_unwinding(const struct jp_published *code, uint64_t time)
 static unsigned char *copy_code(const struct jp_published *code)
 {
 	static const unsigned char frame[] = {0x48, 0x81, 0xec}; /* sub $SIZE, %rsp */
-	unsigned char *copy = malloc(code->size), *found;
+	unsigned char *copy = malloc(code->size), *frame_in_copy;
 
 	if (!copy)
 		return NULL;
 	memcpy(copy, code->code, code->size);
-	found = memmem(copy, code->size, frame, sizeof(frame));
-	if (dump.fault == UNRELOCATED && found)
-		memset(found + sizeof(frame), 0, sizeof(uint32_t));
+	frame_in_copy = memmem(copy, code->size, frame, sizeof(frame));
+	if (dump.fault == UNRELOCATED && frame_in_copy)
+		memset(frame_in_copy + sizeof(frame), 0, sizeof(uint32_t));
 	return copy;
 }
 

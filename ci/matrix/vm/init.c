@@ -240,7 +240,7 @@ static void copy_kernel_log(void)
 	close(file);
 }
 
-static bool file_starts_with(const char *folder, const char *name, const char *wanted)
+static bool file_starts_with(const char *folder, const char *name, const char *prefix)
 {
 	char path[512], text[64] = "";
 	FILE *file;
@@ -252,7 +252,7 @@ static bool file_starts_with(const char *folder, const char *name, const char *w
 	if (!fgets(text, sizeof(text), file))
 		text[0] = '\0';
 	fclose(file);
-	return strncmp(text, wanted, strlen(wanted)) == 0;
+	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
 /* Enables the shared memory device and maps its memory. */

@@ -39,13 +39,13 @@ int jp_capture_read(const char *path, jp_event_visit visit, void *context,
 int jp_capture_accept_partial(int ret, const struct jp_perfdata_summary *summary, bool partial,
 			      struct jp_error *err)
 {
-	struct jp_error why = *err;
+	struct jp_error reason = *err;
 
 	if (ret != -ENODATA || !summary->cut_short)
 		return ret;
 	return partial ? 0
 		       : jp_fail(err, ENODATA, "%s (--partial: judge the part before it)",
-				 why.text);
+				 reason.text);
 }
 
 int jp_capture_read_declared(const char *path, struct jp_declared *declared, struct jp_error *err)

@@ -292,14 +292,14 @@ static bool is_record_start(const struct check *check, uint64_t offset)
 static bool find_record(const struct jp_cfi_section *frame, size_t offset, struct span *body,
 			uint32_t *id)
 {
-	struct span all = {frame->bytes + offset, frame->bytes + frame->size, false};
-	uint32_t length = read_word(&all);
+	struct span section = {frame->bytes + offset, frame->bytes + frame->size, false};
+	uint32_t length = read_word(&section);
 
 	/* 0xffffffff would start the 64-bit form, which .eh_frame never has. */
-	if (all.bad || length < 4 || length > (size_t)(all.end - all.at))
+	if (section.bad || length < 4 || length > (size_t)(section.end - section.at))
 		return false;
-	body->at = all.at;
-	body->end = all.at + length;
+	body->at = section.at;
+	body->end = section.at + length;
 	body->bad = false;
 	*id = read_word(body);
 	return true;

@@ -79,7 +79,8 @@ void jp_elf_source_close(struct jp_elf_source *source)
 	elf_end(source->elf);
 }
 
-Elf_Scn *jp_elf_section(const struct jp_elf_source *source, const char *wanted, GElf_Shdr *head)
+Elf_Scn *jp_elf_section(const struct jp_elf_source *source, const char *wanted_name,
+			GElf_Shdr *head)
 {
 	Elf_Scn *section = NULL;
 	size_t strings, count = 0;
@@ -91,7 +92,7 @@ Elf_Scn *jp_elf_section(const struct jp_elf_source *source, const char *wanted, 
 					   ? elf_strptr(source->elf, strings, head->sh_name)
 					   : NULL;
 
-		if (name && strcmp(name, wanted) == 0)
+		if (name && strcmp(name, wanted_name) == 0)
 			return section;
 	}
 	return NULL;

@@ -25,8 +25,9 @@ int jp_elf_source_check_class(const struct jp_elf_source *source, struct jp_erro
 /* Adds the first code section as a segment if the file has no program headers, like those that perf
  * 5.10 makes from a jitdump. */
 void jp_elf_source_add_segment(struct jp_elf_source *source);
-/* Returns the first section named @wanted, or NULL. Stores its header in *@head. */
-Elf_Scn *jp_elf_section(const struct jp_elf_source *source, const char *wanted, GElf_Shdr *head);
+/* Returns the first section named @wanted_name, or NULL. Stores its header in *@head. */
+Elf_Scn *jp_elf_section(const struct jp_elf_source *source, const char *wanted_name,
+			GElf_Shdr *head);
 /* Closes @source, also after a failed open. */
 void jp_elf_source_close(struct jp_elf_source *source);
 #define JP_ELF_CLOSED_AT_END __attribute__((cleanup(jp_elf_source_close)))

@@ -235,11 +235,11 @@ static int add_plt_entries(struct symbol_reader *reader, const GElf_Shdr *head, 
 static int read_plt(struct symbol_reader *reader)
 {
 	const struct jp_elf_source *runtime = &reader->runtime;
-	GElf_Shdr relocations, plt, other;
+	GElf_Shdr relocations, plt, section;
 	uint64_t size, count;
 	int failed = 0;
 
-	if (!jp_elf_section(runtime, ".dynsym", &other))
+	if (!jp_elf_section(runtime, ".dynsym", &section))
 		return 0;
 	if (!jp_elf_section(runtime, ".rela.plt", &relocations) &&
 	    !jp_elf_section(runtime, ".rel.plt", &relocations))
@@ -250,10 +250,10 @@ static int read_plt(struct symbol_reader *reader)
 	size = plt.sh_entsize > 4 ? plt.sh_entsize : 16;
 	failed = add_symbol(reader, plt.sh_offset, size, ".plt", JP_PERF_VERSION(6, 3))
 			 ?: add_plt_entries(reader, &plt, size, size, count, 0);
-	if (!failed && jp_elf_section(runtime, ".plt.sec", &other))
-		failed = add_plt_entries(reader, &other, 0, 16, count, JP_PERF_VERSION(6, 3));
-	if (!failed && jp_elf_section(runtime, ".plt.got", &other))
-		failed = add_plt_entries(reader, &other, 0, other.sh_entsize, UINT64_MAX,
+	if (!failed && jp_elf_section(runtime, ".plt.sec", &section))
+		failed = add_plt_entries(reader, &section, 0, 16, count, JP_PERF_VERSION(6, 3));
+	if (!failed && jp_elf_section(runtime, ".plt.got", &section))
+		failed = add_plt_entries(reader, &section, 0, section.sh_entsize, UINT64_MAX,
 					 JP_PERF_VERSION(6, 3));
 	return failed;
 }
@@ -272,7 +272,7 @@ static bool takes_precedence(const struct jp_elf_symbol *a, const struct jp_elf_
  * too. */
 static void fix_symbols(struct jp_elf_symbols *out)
 {
-	size_t kept = 0;
+	size_t nr_kept = 0;
 	bool reaches = false;
 
 	if (!out->count)
@@ -280,22 +280,22 @@ static void fix_symbols(struct jp_elf_symbols *out)
 	jp_sort(out->symbols, out->count, compare_by_offset);
 	for (size_t i = 0; i < out->count; i++) {
 		struct jp_elf_symbol *symbol = &out->symbols[i];
-		struct jp_elf_symbol *last = kept ? &out->symbols[kept - 1] : NULL;
+		struct jp_elf_symbol *last = nr_kept ? &out->symbols[nr_kept - 1] : NULL;
 
 		if (!last || symbol->offset != last->offset)
-			out->symbols[kept++] = *symbol;
+			out->symbols[nr_kept++] = *symbol;
 		else if (takes_precedence(symbol, last))
 			*last = *symbol;
 	}
-	out->count = kept;
-	for (size_t i = 0; i < kept; i++) {
+	out->count = nr_kept;
+	for (size_t i = 0; i < nr_kept; i++) {
 		struct jp_elf_symbol *symbol = &out->symbols[i];
 
 		if (!symbol->since)
 			reaches = !symbol->size;
 		else if (reaches)
 			symbol->since = 0;
-		if (!symbol->size && i + 1 < kept)
+		if (!symbol->size && i + 1 < nr_kept)
 			symbol->size = symbol[1].offset - symbol->offset;
 		else if (!symbol->size)
 			symbol->size = (PAGE - symbol->offset % PAGE) % PAGE + PAGE;

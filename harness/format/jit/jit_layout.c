@@ -30,32 +30,33 @@ JP_ORDER(compare_by_addr, struct jp_jit_function *,
 
 /* Returns the file (generation) whose code ends closest below @function and has room for it, or
  * NULL. */
-static struct generation *find_generation(struct generation *all, unsigned int count,
+static struct generation *find_generation(struct generation *generations, unsigned int count,
 					  const struct jp_jit_function *function)
 {
 	struct generation *best = NULL;
 
 	for (unsigned int i = 0; i < count; i++)
-		if (all[i].end <= function->addr && function->addr - all[i].end <= GAP &&
-		    function->addr + function->size - all[i].start <= PACK_MOST &&
-		    (!best || all[i].end > best->end))
-			best = &all[i];
+		if (generations[i].end <= function->addr &&
+		    function->addr - generations[i].end <= GAP &&
+		    function->addr + function->size - generations[i].start <= PACK_MOST &&
+		    (!best || generations[i].end > best->end))
+			best = &generations[i];
 	return best;
 }
 
 /* Returns an unused generation, or else the one with the lowest end, to be replaced. Returns NULL
  * if that end is not more than GAP below @addr: then code from @addr on may still extend any
  * generation. */
-static struct generation *start_generation(struct generation *all, unsigned int *count,
+static struct generation *start_generation(struct generation *generations, unsigned int *count,
 					   uint64_t addr)
 {
-	struct generation *oldest = &all[0];
+	struct generation *oldest = &generations[0];
 
 	if (*count < GENERATIONS)
-		return &all[(*count)++];
+		return &generations[(*count)++];
 	for (unsigned int i = 1; i < GENERATIONS; i++)
-		if (all[i].end < oldest->end)
-			oldest = &all[i];
+		if (generations[i].end < oldest->end)
+			oldest = &generations[i];
 	return oldest->end <= addr && addr - oldest->end > GAP ? oldest : NULL;
 }
 
@@ -63,7 +64,7 @@ static struct generation *start_generation(struct generation *all, unsigned int 
  * number of files. */
 static uint32_t assign_files(struct jp_jit_function **sorted, size_t count)
 {
-	struct generation all[GENERATIONS], *generation;
+	struct generation generations[GENERATIONS], *generation;
 	unsigned int growing = 0;
 	uint32_t files = 0;
 
@@ -75,9 +76,9 @@ static uint32_t assign_files(struct jp_jit_function **sorted, size_t count)
 			function->offset = ALONE;
 			continue;
 		}
-		generation = find_generation(all, growing, function);
+		generation = find_generation(generations, growing, function);
 		if (!generation && files < FILES && function->size < PACK_MOST) {
-			generation = start_generation(all, &growing, function->addr);
+			generation = start_generation(generations, &growing, function->addr);
 			if (generation)
 				*generation = (struct generation){function->addr, function->addr,
 								  files++};

@@ -14,9 +14,9 @@ struct jp_jitdump_known {
 	uint64_t least_time; /* earliest time of a record; 0: none was read */
 };
 
-/* Returns whether a record of a known type can begin at @bytes, with @left bytes to the end of the
- * file; the record's end may be missing. Also returns true at the end of the file. */
-bool jp_jitdump_begins(const unsigned char *bytes, uint64_t left);
+/* Returns whether a record of a known type can begin at @bytes, with @remaining bytes to the end of
+ * the file; the record's end may be missing. Also returns true at the end of the file. */
+bool jp_jitdump_begins(const unsigned char *bytes, uint64_t remaining);
 /*
  * Returns the offset of the first believable record that begins in [@from, @to) of a file of @size
  * @bytes, or @to if there is none. Adds the pid of a repeated file header to @known. A LOAD or MOVE

@@ -13,20 +13,20 @@ static int visit_dump(struct jp_jitdump_folder *folder, const char *path, int64_
 		      jp_jitdump_visit visit, void *context)
 {
 	struct jp_jitdump_record record;
-	struct jp_error why = {""};
-	struct jp_jitdump *dump = jp_jitdump_open(path, owner, &why);
-	int more = dump ? 1 : -EINVAL, failed = 0;
+	struct jp_error reason = {""};
+	struct jp_jitdump *dump = jp_jitdump_open(path, owner, &reason);
+	int has_record = dump ? 1 : -EINVAL, failed = 0;
 
 	folder->dumps[folder->count++] = dump;
 	if (dump)
 		failed = visit(context, jp_jitdump_header(dump), NULL);
-	while (!failed && more > 0) {
-		more = jp_jitdump_next(dump, &record, &why);
-		if (more > 0)
+	while (!failed && has_record > 0) {
+		has_record = jp_jitdump_next(dump, &record, &reason);
+		if (has_record > 0)
 			failed = visit(context, jp_jitdump_header(dump), &record);
 	}
-	if (more < 0 && !folder->bad++)
-		folder->why = why;
+	if (has_record < 0 && !folder->bad++)
+		folder->why = reason;
 	return failed;
 }
 

@@ -46,8 +46,8 @@ static int read_until(struct jp_jitdump *dump, uint64_t to, struct jp_error *err
 			       "%s: offset %llu: expected at most %llu bytes of jitdump",
 			       dump->path, (unsigned long long)dump->at, (unsigned long long)MOST);
 	while (dump->have < to) {
-		uint64_t left = dump->capacity - dump->have;
-		ssize_t got = pread(dump->fd, dump->bytes + dump->have, left < STEP ? left : STEP,
+		uint64_t room = dump->capacity - dump->have;
+		ssize_t got = pread(dump->fd, dump->bytes + dump->have, room < STEP ? room : STEP,
 				    dump->have);
 
 		if (got < 0 && errno == EINTR)
@@ -413,19 +413,20 @@ int jp_jitdump_next(struct jp_jitdump *dump, struct jp_jitdump_record *record, s
 	int ret;
 
 	for (; dump->at < dump->size; dump->at += raw.prefix.total_size, dump->unknown++) {
-		uint64_t left = dump->size - dump->at;
+		uint64_t remaining = dump->size - dump->at;
 
 		raw.prefix.id = JP_JITDUMP_TYPES; /* not a known type */
-		if (left < sizeof(raw.prefix))
-			return fail_at(&raw, 0, "a record's first 16 bytes; bytes left", left);
+		if (remaining < sizeof(raw.prefix))
+			return fail_at(&raw, 0, "a record's first 16 bytes; bytes left", remaining);
 		ret = read_until(dump, dump->at + sizeof(raw.prefix), err);
 		if (ret)
 			return ret;
 		raw.bytes = dump->bytes + dump->at;
 		memcpy(&raw.prefix, raw.bytes, sizeof(raw.prefix));
-		if (raw.prefix.total_size < sizeof(raw.prefix) || raw.prefix.total_size > left)
+		if (raw.prefix.total_size < sizeof(raw.prefix) || raw.prefix.total_size > remaining)
 			return fail_at(&raw, AT(prefix, total_size),
-				       "a size of 16 or more within the file; bytes left", left);
+				       "a size of 16 or more within the file; bytes left",
+				       remaining);
 		ret = read_until(dump, dump->at + raw.prefix.total_size, err);
 		if (ret)
 			return ret;
@@ -457,7 +458,7 @@ bool jp_jitdump_next_line(const struct jp_jitdump_record *record, size_t *cursor
 			  struct jp_jitdump_line *line)
 {
 	struct jp_jitdump_debug_entry entry;
-	size_t next = (uint32_t)*cursor, named = *cursor >> 32;
+	size_t next = (uint32_t)*cursor, name_offset = *cursor >> 32;
 	const char *name;
 
 	if (next >= record->debug.size)
@@ -465,15 +466,15 @@ bool jp_jitdump_next_line(const struct jp_jitdump_record *record, size_t *cursor
 	memcpy(&entry, record->debug.entries + next, sizeof(entry));
 	next += sizeof(entry);
 	name = (const char *)record->debug.entries + next;
-	if (strcmp(name, "\xff") || !named)
-		named = next;
+	if (strcmp(name, "\xff") || !name_offset)
+		name_offset = next;
 	next += strlen(name) + 1;
 	*line = (struct jp_jitdump_line){
 		.addr = entry.addr,
 		.line = entry.line,
 		.discrim = entry.discrim,
-		.file = (const char *)record->debug.entries + named,
+		.file = (const char *)record->debug.entries + name_offset,
 	};
-	*cursor = next | named << 32;
+	*cursor = next | name_offset << 32;
 	return true;
 }

@@ -155,16 +155,16 @@ static int parse_lines(struct jp_perf_map *map, size_t size)
  */
 static uint64_t set_highest_end(struct jp_perf_map *map, uint32_t node_index)
 {
-	uint64_t most = map->nodes[node_index].end;
+	uint64_t max = map->nodes[node_index].end;
 
 	for (int side = LEFT; side <= RIGHT; side++) {
 		uint32_t child = map->nodes[node_index].child[side];
 		uint64_t below = child == NONE ? 0 : set_highest_end(map, child);
 
-		if (below > most)
-			most = below;
+		if (below > max)
+			max = below;
 	}
-	return map->nodes[node_index].most = most;
+	return map->nodes[node_index].most = max;
 }
 
 static int read_map(struct jp_perf_map *map, int fd, const char *path, uint64_t size,
@@ -238,14 +238,15 @@ bool jp_perf_map_covers(const struct jp_perf_map *map, uint64_t addr)
 
 	while (node_index != NONE) {
 		const struct node *node = &map->nodes[node_index];
-		uint32_t left = node->child[LEFT];
+		uint32_t left_child = node->child[LEFT];
 
 		if (addr >= node->start && addr < node->end)
 			return true;
 		/* If a line on the left ends after @addr, it also starts before this one: search
 		 * only there. */
-		node_index =
-			left != NONE && map->nodes[left].most > addr ? left : node->child[RIGHT];
+		node_index = left_child != NONE && map->nodes[left_child].most > addr
+				     ? left_child
+				     : node->child[RIGHT];
 	}
 	return false;
 }

@@ -123,9 +123,9 @@ static const char *parse_sample(struct jp_observation_line *parser, char *line)
 		return "the pid of a sample";
 	event->tid = 0;
 	if (lacks & JP_LACKS_THREADS) {
-		const char *none = jp_word_split(&line);
+		const char *dash = jp_word_split(&line);
 
-		if (!none || strcmp(none, "-") != 0)
+		if (!dash || strcmp(dash, "-") != 0)
 			return "- as the tid, because the header declares no-threads";
 	} else if (!parse_id(&line, &event->tid)) {
 		return "the tid of a sample";
@@ -211,14 +211,14 @@ static const char *parse_comm(struct jp_observation_line *parser, char *line, bo
 static const char *parse_lost(struct jp_observation_line *parser, char *line)
 {
 	struct jp_event *event = &parser->event;
-	const char *what = jp_word_split(&line);
-	bool samples = what && strcmp(what, "samples") == 0;
+	const char *unit = jp_word_split(&line);
+	bool samples = unit && strcmp(unit, "samples") == 0;
 
 	if (parser->declared->no_losses)
 		return "no line lost, because the header declares no-losses";
 	event->observed = &parser->observed;
 	event->type = samples ? JP_EVENT_LOST_SAMPLES : JP_EVENT_LOST;
-	if ((!samples && (!what || strcmp(what, "records") != 0)) ||
+	if ((!samples && (!unit || strcmp(unit, "records") != 0)) ||
 	    !parse_number(&line, UINT64_MAX, &event->lost.lost) || *line)
 		return "samples or records, and how many";
 	parser->observed.nr_names = 0;
@@ -231,10 +231,10 @@ const char *jp_observation_parse(struct jp_observation_line *parser, char *line)
 		"sample, map, fork, exec, exit, comm or lost, or a line of the header before those";
 	const bool timed = !(parser->declared->lacks & JP_LACKS_TIME);
 	struct jp_event *event = &parser->event;
-	const char *what = jp_word_split(&line);
+	const char *kind = jp_word_split(&line);
 	uint64_t value = 0;
 
-	if (!what)
+	if (!kind)
 		return expected;
 	if (!parse_number(&line, UINT64_MAX, &value))
 		return timed ? "a time in ns" : "a count";
@@ -242,17 +242,17 @@ const char *jp_observation_parse(struct jp_observation_line *parser, char *line)
 	event->time = event->before = timed ? value : 0;
 	parser->observed =
 		(struct jp_observed){.names = parser->names, .weight = timed ? 1 : value};
-	if (strcmp(what, "sample") == 0)
+	if (strcmp(kind, "sample") == 0)
 		return parse_sample(parser, line);
-	if (strcmp(what, "lost") == 0)
+	if (strcmp(kind, "lost") == 0)
 		return parse_lost(parser, line);
-	if (strcmp(what, "map") == 0)
+	if (strcmp(kind, "map") == 0)
 		return parse_map(parser, line);
-	if (parser->declared->lacks & JP_LACKS_TASKS && strstr(" comm exec fork exit ", what))
+	if (parser->declared->lacks & JP_LACKS_TASKS && strstr(" comm exec fork exit ", kind))
 		return "none of comm, exec, fork, exit: the header declares no-tasks or no-time";
-	if (strcmp(what, "comm") == 0 || strcmp(what, "exec") == 0)
-		return parse_comm(parser, line, *what == 'e');
-	if (strcmp(what, "fork") == 0 || strcmp(what, "exit") == 0)
-		return parse_task(parser, line, *what == 'f');
+	if (strcmp(kind, "comm") == 0 || strcmp(kind, "exec") == 0)
+		return parse_comm(parser, line, *kind == 'e');
+	if (strcmp(kind, "fork") == 0 || strcmp(kind, "exit") == 0)
+		return parse_task(parser, line, *kind == 'f');
 	return expected;
 }

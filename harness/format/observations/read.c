@@ -37,96 +37,107 @@ struct observations {
 
 enum { SHOWN = 60 }; /* characters of a malformed line in a message */
 
-static int fail_at(const struct observations *all, uint64_t number, const char *expected)
+static int fail_at(const struct observations *observations, uint64_t number, const char *expected)
 {
-	return jp_fail(all->err, EINVAL, "%s: line %llu: expected %s", all->path,
+	return jp_fail(observations->err, EINVAL, "%s: line %llu: expected %s", observations->path,
 		       (unsigned long long)number, expected);
 }
 
-static uint64_t get_line_size(const struct observations *all, uint64_t offset)
+static uint64_t get_line_size(const struct observations *observations, uint64_t offset)
 {
-	const char *end = memchr(all->text + offset, '\n', all->size - offset);
+	const char *end = memchr(observations->text + offset, '\n', observations->size - offset);
 
-	return end ? (uint64_t)(end - (all->text + offset)) : all->size - offset;
+	return end ? (uint64_t)(end - (observations->text + offset)) : observations->size - offset;
 }
 
 /* Fails like fail_at(), but also quotes the line at @offset, since the file may no longer exist
  * when the author of the profiler reads the message. */
-static int fail_line(const struct observations *all, uint64_t offset, uint64_t number,
+static int fail_line(const struct observations *observations, uint64_t offset, uint64_t number,
 		     const char *expected)
 {
-	const uint64_t size = get_line_size(all, offset);
-	char shown[SHOWN + 1], text[256];
+	const uint64_t size = get_line_size(observations, offset);
+	char quoted[SHOWN + 1], text[256];
 
-	snprintf(shown, sizeof(shown), "%.*s", (int)jp_min(size, SHOWN), all->text + offset);
-	snprintf(text, sizeof(text), "%s, there is \"%s%s\"", expected, jp_printable(shown),
+	snprintf(quoted, sizeof(quoted), "%.*s", (int)jp_min(size, SHOWN),
+		 observations->text + offset);
+	snprintf(text, sizeof(text), "%s, there is \"%s%s\"", expected, jp_printable(quoted),
 		 size > SHOWN ? "..." : "");
-	return fail_at(all, number, text);
+	return fail_at(observations, number, text);
 }
 
-static int copy_line(struct observations *all, uint64_t offset, uint64_t number)
+static int copy_line(struct observations *observations, uint64_t offset, uint64_t number)
 {
-	uint64_t size = get_line_size(all, offset);
+	uint64_t size = get_line_size(observations, offset);
 
-	if (!jp_array_reserve(&all->line, &all->line_capacity, size + 2))
-		return jp_fail(all->err, ENOMEM, "%s: out of memory for a line", all->path);
-	if (memchr(all->text + offset, '\0', size))
-		return fail_at(all, number, "text without NUL");
-	memcpy(all->line, all->text + offset, size);
+	if (!jp_array_reserve(&observations->line, &observations->line_capacity, size + 2))
+		return jp_fail(observations->err, ENOMEM, "%s: out of memory for a line",
+			       observations->path);
+	if (memchr(observations->text + offset, '\0', size))
+		return fail_at(observations, number, "text without NUL");
+	memcpy(observations->line, observations->text + offset, size);
 	/* Clear two bytes after the line, because the parser may put a newline there. */
-	memset(all->line + size, 0, 2);
+	memset(observations->line + size, 0, 2);
 	return 0;
 }
 
 /* Reads the first line and the lines of the header up to the first event. */
-static int read_header(struct observations *all)
+static int read_header(struct observations *observations)
 {
 	static const char first[] = JP_OBSERVATIONS_MAGIC "1";
 
-	if (get_line_size(all, 0) != sizeof(first) - 1 ||
-	    memcmp(all->text, first, sizeof(first) - 1) != 0)
-		return fail_at(all, 1, "\"" JP_OBSERVATIONS_MAGIC "1\"");
+	if (get_line_size(observations, 0) != sizeof(first) - 1 ||
+	    memcmp(observations->text, first, sizeof(first) - 1) != 0)
+		return fail_at(observations, 1, "\"" JP_OBSERVATIONS_MAGIC "1\"");
 	/* Version 1 of the format has no stack pointers. */
-	*all->declared = (struct jp_declared){.observed = true,
-					      .lacks = JP_LACKS_RECORDS | JP_LACKS_REGISTERS};
-	for (all->number = 1, all->at = sizeof(first); all->at < all->size; all->number++) {
-		uint64_t size = get_line_size(all, all->at);
+	*observations->declared = (struct jp_declared){
+		.observed = true, .lacks = JP_LACKS_RECORDS | JP_LACKS_REGISTERS};
+	for (observations->number = 1, observations->at = sizeof(first);
+	     observations->at < observations->size; observations->number++) {
+		uint64_t size = get_line_size(observations, observations->at);
 		const char *expected;
 
-		if (size && all->text[all->at] != '#') {
-			if (!jp_observation_is_header(all->text + all->at, size))
+		if (size && observations->text[observations->at] != '#') {
+			if (!jp_observation_is_header(observations->text + observations->at, size))
 				break;
-			if (copy_line(all, all->at, all->number + 1))
+			if (copy_line(observations, observations->at, observations->number + 1))
 				return -EINVAL;
-			expected = jp_declared_parse_line(all->declared, all->line);
+			expected =
+				jp_declared_parse_line(observations->declared, observations->line);
 			if (expected)
-				return fail_line(all, all->at, all->number + 1, expected);
+				return fail_line(observations, observations->at,
+						 observations->number + 1, expected);
 		}
-		all->at += size + 1;
+		observations->at += size + 1;
 	}
 	return 0;
 }
 
-static int list_events(struct observations *all)
+static int list_events(struct observations *observations)
 {
-	for (; all->at < all->size; all->number++) {
-		uint64_t size = get_line_size(all, all->at), time;
-		struct observation *one;
+	for (; observations->at < observations->size; observations->number++) {
+		uint64_t size = get_line_size(observations, observations->at), time;
+		struct observation *observation;
 
-		if (size && all->text[all->at] != '#') {
-			if (all->at + size == all->size)
-				return fail_at(all, all->number + 1,
+		if (size && observations->text[observations->at] != '#') {
+			if (observations->at + size == observations->size)
+				return fail_at(observations, observations->number + 1,
 					       "a newline at its end (cut off?)");
-			if (!jp_observation_time(all->declared, all->text + all->at, size, &time))
-				return fail_line(all, all->at, all->number + 1,
+			if (!jp_observation_time(observations->declared,
+						 observations->text + observations->at, size,
+						 &time))
+				return fail_line(observations, observations->at,
+						 observations->number + 1,
 						 "a word and a time in ns");
-			one = jp_array_push(&all->list, &all->count, &all->capacity);
-			if (!one)
-				return jp_fail(all->err, ENOMEM, "%s: out of memory for %zu lines",
-					       all->path, all->count);
-			*one = (struct observation){time, all->at, all->number + 1};
+			observation = jp_array_push(&observations->list, &observations->count,
+						    &observations->capacity);
+			if (!observation)
+				return jp_fail(observations->err, ENOMEM,
+					       "%s: out of memory for %zu lines",
+					       observations->path, observations->count);
+			*observation = (struct observation){time, observations->at,
+							    observations->number + 1};
 		}
-		all->at += size + 1;
+		observations->at += size + 1;
 	}
 	return 0;
 }
@@ -134,12 +145,12 @@ static int list_events(struct observations *all)
 JP_ORDER(compare_by_time, struct observation,
 	 jp_compare(a->time, b->time) ?: jp_compare(a->at, b->at));
 
-/* Adds the weight of @event to *@all. Returns false if the sum exceeds INT64_MAX. */
-static bool add_weight(uint64_t *all, const struct jp_event *event)
+/* Adds the weight of @event to *@sum. Returns false if the sum exceeds INT64_MAX. */
+static bool add_weight(uint64_t *sum, const struct jp_event *event)
 {
 	if (event->type != JP_EVENT_SAMPLE)
 		return true;
-	return !__builtin_add_overflow(*all, event->observed->weight, all) && *all <= INT64_MAX;
+	return !__builtin_add_overflow(*sum, event->observed->weight, sum) && *sum <= INT64_MAX;
 }
 
 static void count_event(struct jp_perfdata_summary *summary, const struct jp_event *event)
@@ -154,71 +165,77 @@ static void count_event(struct jp_perfdata_summary *summary, const struct jp_eve
 	}
 }
 
-static int visit_events(struct observations *all, jp_event_visit visit, void *context)
+static int visit_events(struct observations *observations, jp_event_visit visit, void *context)
 {
 	jp_cleanup_free struct jp_observation_line *parser = calloc(1, sizeof(*parser));
 	uint64_t weight = 0;
 	int ret = 0;
 
 	if (!parser)
-		return jp_fail(all->err, ENOMEM, "%s: out of memory for a line", all->path);
-	parser->declared = all->declared;
+		return jp_fail(observations->err, ENOMEM, "%s: out of memory for a line",
+			       observations->path);
+	parser->declared = observations->declared;
 	jp_observation_begin(parser);
-	for (size_t i = 0; i < all->count && !ret; i++) {
-		const struct observation *one = &all->list[i];
+	for (size_t i = 0; i < observations->count && !ret; i++) {
+		const struct observation *observation = &observations->list[i];
 		const char *expected;
 
-		ret = copy_line(all, one->at, one->number);
+		ret = copy_line(observations, observation->at, observation->number);
 		if (ret)
 			break;
-		expected = jp_observation_parse(parser, all->line);
+		expected = jp_observation_parse(parser, observations->line);
 		if (!expected && !add_weight(&weight, &parser->event))
 			expected = "counts of samples that are below 2^63 all together";
 		if (expected) {
-			ret = fail_line(all, one->at, one->number, expected);
+			ret = fail_line(observations, observation->at, observation->number,
+					expected);
 			break;
 		}
-		parser->event.at = one->at;
-		count_event(all->summary, &parser->event);
+		parser->event.at = observation->at;
+		count_event(observations->summary, &parser->event);
 		ret = visit(context, &parser->event);
 	}
 	jp_observation_end(parser);
 	return ret;
 }
 
-static int open_file(struct observations *all)
+static int open_file(struct observations *observations)
 {
-	jp_cleanup_close int fd = jp_named_open_regular(all->path);
+	jp_cleanup_close int fd = jp_named_open_regular(observations->path);
 	struct stat st;
 
 	if (fd < 0 && fd != -EINVAL)
-		return jp_fail(all->err, -fd, "%s: %s", all->path, strerror(-fd));
+		return jp_fail(observations->err, -fd, "%s: %s", observations->path, strerror(-fd));
 	if (fd < 0 || fstat(fd, &st) || !st.st_size)
-		return jp_fail(all->err, EINVAL, "%s: expected a regular file that is not empty",
-			       all->path);
-	all->size = (uint64_t)st.st_size;
-	all->text = jp_mapped_file(fd, all->path, all->size, all->err);
-	return all->text ? jp_mapped_file_check(fd, all->path, all->size, all->err) : -EIO;
+		return jp_fail(observations->err, EINVAL,
+			       "%s: expected a regular file that is not empty", observations->path);
+	observations->size = (uint64_t)st.st_size;
+	observations->text =
+		jp_mapped_file(fd, observations->path, observations->size, observations->err);
+	return observations->text ? jp_mapped_file_check(fd, observations->path, observations->size,
+							 observations->err)
+				  : -EIO;
 }
 
 int jp_observations_read(const char *path, jp_event_visit visit, void *context,
 			 struct jp_declared *declared, struct jp_perfdata_summary *summary,
 			 struct jp_error *err)
 {
-	struct observations all = {
+	struct observations observations = {
 		.path = path, .declared = declared, .summary = summary, .err = err};
-	int ret = open_file(&all) ?: read_header(&all);
+	int ret = open_file(&observations) ?: read_header(&observations);
 
 	if (!ret && visit) {
-		*summary = (struct jp_perfdata_summary){.bytes = all.size, .monotonic = true};
-		ret = list_events(&all);
+		*summary =
+			(struct jp_perfdata_summary){.bytes = observations.size, .monotonic = true};
+		ret = list_events(&observations);
 		if (!ret)
-			jp_sort(all.list, all.count, compare_by_time);
+			jp_sort(observations.list, observations.count, compare_by_time);
 		if (!ret)
-			ret = visit_events(&all, visit, context);
+			ret = visit_events(&observations, visit, context);
 	}
-	jp_mapped_file_end(all.text);
-	free(all.list);
-	free(all.line);
+	jp_mapped_file_end(observations.text);
+	free(observations.list);
+	free(observations.line);
 	return ret;
 }

@@ -10,7 +10,7 @@
 enum { PID_AT = 8, ID_AT = 12, SIZE_AT = 32, NAME_AT = 36, ID_SIZE = 20 };
 
 const char *jp_perf_parse_build_id(const unsigned char *bytes, uint64_t size, bool swapped,
-				   struct jp_event *event, size_t *taken)
+				   struct jp_event *event, size_t *record_size)
 {
 	struct jp_perf_record record;
 	uint8_t id_size = ID_SIZE;
@@ -40,6 +40,6 @@ const char *jp_perf_parse_build_id(const unsigned char *bytes, uint64_t size, bo
 	memcpy(&event->pid, bytes + PID_AT, sizeof(event->pid));
 	if (swapped)
 		event->pid = __builtin_bswap32(event->pid);
-	*taken = record.size;
+	*record_size = record.size;
 	return NULL;
 }

@@ -98,18 +98,18 @@ static bool decode_regs(struct jp_perf_rest *rest, const struct jp_perf_layout *
 	regs->known = 0;
 	for (; mask; mask &= mask - 1, values += sizeof(uint64_t)) {
 		unsigned int bit = __builtin_ctzll(mask);
-		const struct jp_machine_register *one;
+		const struct jp_machine_register *expected;
 		uint64_t value = jp_load64(values);
 
 		if (bit >= machine->nr_registers)
 			continue;
-		one = &machine->registers[bit];
-		event->sample.regs_impossible |= (value & one->mask) != one->value;
-		modes |= one->mask ? value : 0;
-		if (one->number < 0)
+		expected = &machine->registers[bit];
+		event->sample.regs_impossible |= (value & expected->mask) != expected->value;
+		modes |= expected->mask ? value : 0;
+		if (expected->number < 0)
 			continue;
-		regs->known |= UINT64_C(1) << one->number;
-		regs->r[one->number] = value;
+		regs->known |= UINT64_C(1) << expected->number;
+		regs->r[expected->number] = value;
 	}
 	/* A writer that does not know flags and segments writes 0 for all of them: accept that. */
 	event->sample.regs_impossible &= modes != 0;
@@ -300,12 +300,12 @@ static void decode_namespaces(const struct jp_perf_layout *layout,
 {
 	enum { PID = 3, MNT = 5, FIRST = 24, EACH = 16 };
 	const unsigned char *bytes = (const unsigned char *)record;
-	const uint64_t least = FIRST + layout->trailer;
+	const uint64_t min = FIRST + layout->trailer;
 
 	event->type = JP_EVENT_OTHER;
-	event->namespaces.count = record->size >= least ? jp_load64(bytes + 16) : 0;
+	event->namespaces.count = record->size >= min ? jp_load64(bytes + 16) : 0;
 	event->namespaces.pid = event->namespaces.mnt = 0;
-	if (event->namespaces.count <= MNT || record->size < least + (MNT + 1) * EACH)
+	if (event->namespaces.count <= MNT || record->size < min + (MNT + 1) * EACH)
 		return;
 	event->pid = jp_load32(bytes + 8);
 	event->namespaces.pid = jp_load64(bytes + FIRST + PID * EACH + 8);

@@ -58,15 +58,15 @@ static bool is_own_name(const struct jp_perf_attrs *attrs, const char *name, uin
 					       [JP_PERF_SW_TASK_CLOCK] = "task-clock",
 					       [JP_PERF_SW_DUMMY] = "dummy"};
 	const bool user = attrs->all[0].attr.flags & JP_PERF_ATTR_EXCLUDE_KERNEL;
-	const char *given =
+	const char *event_name =
 		attr->type == JP_PERF_TYPE_BREAKPOINT ? "breakpoint"
 		: attr->type == JP_PERF_TYPE_SOFTWARE && attr->config <= JP_PERF_SW_DUMMY
 			? software[attr->config]
 			: NULL;
 	char expected[32];
 
-	snprintf(expected, sizeof(expected), "%s%s", given ?: "", user ? ":u" : "");
-	return given && strnlen(name, size) < size && strcmp(name, expected) == 0;
+	snprintf(expected, sizeof(expected), "%s%s", event_name ?: "", user ? ":u" : "");
+	return event_name && strnlen(name, size) < size && strcmp(name, expected) == 0;
 }
 
 enum jp_described jp_perf_compare_event_desc(const struct jp_perf_attrs *attrs,
@@ -81,9 +81,9 @@ enum jp_described jp_perf_compare_event_desc(const struct jp_perf_attrs *attrs,
 		return JP_DESCRIBED_OTHER;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct jp_perf_attr *attr = &attrs->all[i].attr;
-		const unsigned char *own = take_bytes(&rest, each), *name;
+		const unsigned char *own_attr = take_bytes(&rest, each), *name;
 
-		if (!own || !is_same_attr(attrs, own, each, attr) ||
+		if (!own_attr || !is_same_attr(attrs, own_attr, each, attr) ||
 		    !read_word(attrs->swapped, &rest, &ids) ||
 		    !read_word(attrs->swapped, &rest, &length))
 			return JP_DESCRIBED_OTHER;

@@ -82,10 +82,11 @@ static void put_regs(struct space *space, const struct jp_perf_layout *layout,
 	for (uint64_t mask = event->sample.regs_abi ? layout->regs_mask : 0; mask;
 	     mask &= mask - 1) {
 		unsigned int bit = __builtin_ctzll(mask);
-		bool kept = event->sample.regs && machine && bit < machine->nr_registers &&
-			    machine->registers[bit].number >= 0;
+		bool has_register = event->sample.regs && machine && bit < machine->nr_registers &&
+				    machine->registers[bit].number >= 0;
 
-		put64(space, kept ? event->sample.regs->r[machine->registers[bit].number] : 0);
+		put64(space,
+		      has_register ? event->sample.regs->r[machine->registers[bit].number] : 0);
 	}
 }
 
@@ -98,8 +99,9 @@ static void put_stack(struct space *space, const struct jp_event *event)
 	if (!size)
 		return;
 	put_bytes(space, event->sample.stack, event->sample.stack_size);
-	for (uint64_t left = size - event->sample.stack_size, some; left; left -= some) {
-		some = left < sizeof(zeros) ? left : sizeof(zeros);
+	for (uint64_t remaining = size - event->sample.stack_size, some; remaining;
+	     remaining -= some) {
+		some = remaining < sizeof(zeros) ? remaining : sizeof(zeros);
 		put_bytes(space, zeros, some);
 	}
 	put64(space, event->sample.stack_size);

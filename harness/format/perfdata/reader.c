@@ -83,13 +83,14 @@ int jp_perf_read_build_ids(struct jp_perf_reader *reader, const unsigned char *b
 			   uint64_t offset)
 {
 	struct jp_event event;
-	size_t taken;
+	size_t record_size;
 	int ret = 0;
 
 	for (uint64_t read_size = 0; reader->report_build_ids && !ret && read_size < size;
-	     read_size += taken) {
-		const char *expected = jp_perf_parse_build_id(
-			bytes + read_size, size - read_size, reader->attrs.swapped, &event, &taken);
+	     read_size += record_size) {
+		const char *expected =
+			jp_perf_parse_build_id(bytes + read_size, size - read_size,
+					       reader->attrs.swapped, &event, &record_size);
 
 		if (expected)
 			return jp_perf_fail(reader, offset + read_size, "expected %s", expected);
@@ -197,11 +198,11 @@ int jp_perf_add_attr(struct jp_perf_reader *reader, const void *bytes, size_t si
 }
 
 /* Returns the bytes of @section, or NULL and a message if the file does not contain all of them.
- * @named_at: offset of the entry that describes the section; @what: the section's name in the
- * message. */
+ * @named_at: offset of the entry that describes the section; @section_name: the section's name in
+ * the message. */
 static const unsigned char *find_section(struct jp_perf_reader *reader,
 					 const struct jp_perf_section *section, uint64_t named_at,
-					 const char *what)
+					 const char *section_name)
 {
 	uint64_t size = reader->source.size;
 
@@ -209,7 +210,8 @@ static const unsigned char *find_section(struct jp_perf_reader *reader,
 		jp_perf_fail(reader, named_at,
 			     "expected %s within the %llu bytes of the file, found %llu bytes "
 			     "at offset %llu",
-			     what, (unsigned long long)size, (unsigned long long)section->size,
+			     section_name, (unsigned long long)size,
+			     (unsigned long long)section->size,
 			     (unsigned long long)section->offset);
 		return NULL;
 	}

@@ -158,7 +158,7 @@ static int read_compressed_record(struct jp_perf_reader *reader,
 {
 	struct jp_chunk *chunk = reader->rest ? reader->rest : jp_chunk_new(0);
 	size_t size = record->size - sizeof(*record), rest;
-	struct jp_error why;
+	struct jp_error reason;
 	int ret;
 
 	reader->rest = NULL;
@@ -184,13 +184,14 @@ static int read_compressed_record(struct jp_perf_reader *reader,
 		size = stated;
 	}
 	if (!reader->zstd)
-		reader->zstd = jp_zstd_new(&why);
-	ret = reader->zstd ? jp_zstd_decompress(reader->zstd, data, size, &chunk->bytes,
-						&chunk->capacity, &chunk->used, unpack_limit, &why)
-			   : -ENOTSUP;
+		reader->zstd = jp_zstd_new(&reason);
+	ret = reader->zstd
+		      ? jp_zstd_decompress(reader->zstd, data, size, &chunk->bytes,
+					   &chunk->capacity, &chunk->used, unpack_limit, &reason)
+		      : -ENOTSUP;
 	if (ret)
 		ret = jp_perf_fail(reader, offset, "compressed record of type %u: %s", record->type,
-				   why.text);
+				   reason.text);
 	else if (chunk->used == rest && !reader->summary->empty_chunk)
 		reader->summary->empty_chunk = offset;
 	if (!ret)
@@ -283,7 +284,7 @@ static int read_user_record(struct jp_perf_reader *reader, const struct jp_perf_
 	return ret ?: pass_other_record(reader, bytes, record->size);
 }
 
-static int read_record(struct jp_perf_reader *reader, bool *more)
+static int read_record(struct jp_perf_reader *reader, bool *has_more)
 {
 	struct jp_perf_source *source = &reader->source;
 	struct jp_pending pending = {.at = source->at};
@@ -295,7 +296,7 @@ static int read_record(struct jp_perf_reader *reader, bool *more)
 	bytes = jp_source_peek(source, sizeof(header), &have, reader->err);
 	if (!bytes)
 		return -EIO;
-	*more = have;
+	*has_more = have;
 	if (!have)
 		return 0;
 	if (have < sizeof(header))
@@ -334,11 +335,11 @@ static int read_record(struct jp_perf_reader *reader, bool *more)
 
 int jp_perf_read_records(struct jp_perf_reader *reader)
 {
-	bool more = true;
+	bool has_more = true;
 	int ret = 0;
 
-	while (!ret && more)
-		ret = read_record(reader, &more);
+	while (!ret && has_more)
+		ret = read_record(reader, &has_more);
 	if (!ret && reader->rest && *reader->cut.text)
 		ret = -ENODATA;
 	if (!ret && reader->rest)

@@ -73,10 +73,10 @@ static int blank_bytes(struct reducing *reducing, uint64_t offset, uint64_t size
 	int ret = 0;
 
 	memset(block, with, sizeof(block));
-	for (uint64_t done = 0; done < size && !ret; done += sizeof(block))
+	for (uint64_t written = 0; written < size && !ret; written += sizeof(block))
 		ret = write_at(reducing, block,
-			       size - done < sizeof(block) ? size - done : sizeof(block),
-			       offset + done);
+			       size - written < sizeof(block) ? size - written : sizeof(block),
+			       offset + written);
 	return ret;
 }
 
@@ -222,7 +222,7 @@ static int reduce_features(struct reducing *reducing)
 {
 	struct jp_perf_section table[JP_PERF_FEATURES] = {0};
 	struct jp_perf_file_header header;
-	unsigned count = 0, kept = 0;
+	unsigned count = 0, nr_kept = 0;
 	uint64_t table_at;
 	int ret = read_at(reducing, &header, sizeof(header), 0);
 
@@ -251,7 +251,7 @@ static int reduce_features(struct reducing *reducing)
 		if (is_kept(i)) {
 			if (i == JP_PERF_FEATURE_CMDLINE)
 				ret = list_command_line(reducing, &section);
-			table[kept++] = section;
+			table[nr_kept++] = section;
 			continue;
 		}
 		header.features[i / 64] &= ~(UINT64_C(1) << i % 64);
@@ -259,7 +259,7 @@ static int reduce_features(struct reducing *reducing)
 	}
 	if (ret)
 		return ret;
-	memset(table + kept, 0, (count - kept) * sizeof(table[0]));
+	memset(table + nr_kept, 0, (count - nr_kept) * sizeof(table[0]));
 	ret = write_at(reducing, table, count * sizeof(table[0]), table_at);
 	return ret ? ret : write_at(reducing, &header, sizeof(header), 0);
 }

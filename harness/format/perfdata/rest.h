@@ -16,9 +16,9 @@ struct jp_perf_rest {
 
 static inline bool jp_perf_skip_words(struct jp_perf_rest *rest, uint64_t count, uint64_t bytes)
 {
-	uint64_t left = rest->end - rest->at;
+	uint64_t remaining = rest->end - rest->at;
 
-	if (count > left / bytes)
+	if (count > remaining / bytes)
 		return false;
 	rest->at += count * bytes;
 	return true;

@@ -34,7 +34,7 @@ void jp_perf_ring_load_head(struct jp_perf_ring *ring)
 	ring->head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
 }
 
-struct jp_perf_record *jp_perf_ring_next(struct jp_perf_ring *ring, void *whole)
+struct jp_perf_record *jp_perf_ring_next(struct jp_perf_ring *ring, void *buffer)
 {
 	const size_t offset = ring->tail & (ring->size - 1), first = ring->size - offset;
 	/* Sizes of records are multiples of 8, so a header never wraps. */
@@ -46,9 +46,9 @@ struct jp_perf_record *jp_perf_ring_next(struct jp_perf_ring *ring, void *whole)
 	ring->tail += size;
 	if (size <= first)
 		return record;
-	memcpy(whole, record, first);
-	memcpy((unsigned char *)whole + first, ring->data, size - first);
-	return whole;
+	memcpy(buffer, record, first);
+	memcpy((unsigned char *)buffer + first, ring->data, size - first);
+	return buffer;
 }
 
 void jp_perf_ring_release(struct jp_perf_ring *ring)

@@ -28,8 +28,8 @@ static inline void *jp_perf_ring_address(const struct jp_perf_ring *ring, uint64
 void jp_perf_ring_load_head(struct jp_perf_ring *ring);
 /* Returns the next record before @head, or NULL if there is none. If @tail then differs from @head,
  * the ring is corrupt, which only a broken kernel causes. The record is in the ring and valid until
- * jp_perf_ring_release(). A record that wraps around the ring's end is copied to @whole:
+ * jp_perf_ring_release(). A record that wraps around the ring's end is copied to @buffer:
  * JP_PERF_RECORD_MOST bytes, aligned to 8. */
-struct jp_perf_record *jp_perf_ring_next(struct jp_perf_ring *ring, void *whole);
+struct jp_perf_record *jp_perf_ring_next(struct jp_perf_ring *ring, void *buffer);
 /* Lets the kernel overwrite the records read so far. */
 void jp_perf_ring_release(struct jp_perf_ring *ring);

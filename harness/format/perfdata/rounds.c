@@ -43,11 +43,11 @@ int jp_rounds_add(struct jp_perf_rounds *rounds, const struct jp_pending *pendin
 }
 
 /* Returns the end of the run of ascending times that starts at @from. */
-static size_t find_run_end(const struct jp_waiting *all, size_t from, size_t count)
+static size_t find_run_end(const struct jp_waiting *waiting, size_t from, size_t count)
 {
 	do
 		from++;
-	while (from < count && all[from - 1].time <= all[from].time);
+	while (from < count && waiting[from - 1].time <= waiting[from].time);
 	return from;
 }
 
@@ -105,18 +105,18 @@ static int find_runs(struct jp_perf_rounds *rounds, uint64_t limit)
 /* Removes the delivered records from the list; the other records keep their order. */
 static void drop_delivered(struct jp_perf_rounds *rounds, uint64_t limit)
 {
-	size_t kept = 0;
+	size_t nr_kept = 0;
 
 	for (size_t i = 0; i < rounds->nr_pending; i++) {
 		if (rounds->pending[i].time <= limit)
 			continue;
-		if (kept < rounds->nr_chunks)
-			rounds->chunks[kept] = get_chunk(rounds, i);
-		rounds->pending[kept++] = rounds->pending[i];
+		if (nr_kept < rounds->nr_chunks)
+			rounds->chunks[nr_kept] = get_chunk(rounds, i);
+		rounds->pending[nr_kept++] = rounds->pending[i];
 	}
-	rounds->nr_pending = kept;
-	if (rounds->nr_chunks > kept)
-		rounds->nr_chunks = kept;
+	rounds->nr_pending = nr_kept;
+	if (rounds->nr_chunks > nr_kept)
+		rounds->nr_chunks = nr_kept;
 }
 
 static int deliver_record(struct jp_perf_rounds *rounds, size_t i)

@@ -128,16 +128,16 @@ static void populate_pages(struct jp_perf_source *source, uint64_t to)
 static int reserve_chunk(struct jp_perf_source *source, size_t size)
 {
 	struct jp_chunk *old = source->chunk, *chunk;
-	size_t kept = old ? old->used - source->chunk_at : 0;
+	size_t unread = old ? old->used - source->chunk_at : 0;
 
 	if (old && old->capacity - source->chunk_at >= size)
 		return 0;
 	chunk = jp_chunk_new(size > CHUNK ? size : CHUNK);
 	if (!chunk)
 		return -ENOMEM;
-	if (kept)
-		memcpy(chunk->bytes, old->bytes + source->chunk_at, kept);
-	chunk->used = kept;
+	if (unread)
+		memcpy(chunk->bytes, old->bytes + source->chunk_at, unread);
+	chunk->used = unread;
 	source->chunk = chunk;
 	source->chunk_at = 0;
 	jp_chunk_put(old);
@@ -150,9 +150,9 @@ const unsigned char *jp_source_peek(struct jp_perf_source *source, size_t size, 
 	struct jp_chunk *chunk;
 
 	if (source->map) {
-		uint64_t left = source->end - source->at;
+		uint64_t remaining = source->end - source->at;
 
-		*have = size < left ? size : left;
+		*have = size < remaining ? size : remaining;
 		if (source->at + *have > source->populated)
 			populate_pages(source, source->at + *have);
 		return source->map + source->at;
@@ -198,9 +198,9 @@ int jp_source_skip(struct jp_perf_source *source, uint64_t size, uint64_t *skipp
 		size_t step = size - *skipped < CHUNK ? size - *skipped : CHUNK, have;
 
 		if (source->map) { /* skips without reading the pages */
-			uint64_t left = source->end - source->at;
+			uint64_t remaining = source->end - source->at;
 
-			*skipped = size < left ? size : left;
+			*skipped = size < remaining ? size : remaining;
 			source->at += *skipped;
 			if (source->populated < source->at)
 				source->populated = source->at & -(uint64_t)JP_PAGE_LARGEST;

@@ -155,15 +155,15 @@ static void swap_mmap2(struct jp_perf_record *record, unsigned char *end)
 /* Swaps the fields of a record that is no sample. @end: start of its sample id. */
 static void swap_fields(struct jp_perf_record *record, unsigned char *end)
 {
-	static const uint8_t least[] = {
+	static const uint8_t min_sizes[] = {
 		[JP_PERF_RECORD_MMAP] = 40, [JP_PERF_RECORD_MMAP2] = 72,
 		[JP_PERF_RECORD_COMM] = 16, [JP_PERF_RECORD_FORK] = 24,
 		[JP_PERF_RECORD_EXIT] = 24, [JP_PERF_RECORD_NAMESPACES] = 16,
 	};
 	unsigned char *bytes = (unsigned char *)record;
 
-	if (record->type >= sizeof(least) || !least[record->type] ||
-	    end - bytes < least[record->type])
+	if (record->type >= sizeof(min_sizes) || !min_sizes[record->type] ||
+	    end - bytes < min_sizes[record->type])
 		return;
 	swap_halves(bytes + 8); /* pid and tid */
 	if (record->type == JP_PERF_RECORD_MMAP)

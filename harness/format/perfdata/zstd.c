@@ -35,19 +35,21 @@ void jp_zstd_free(struct jp_zstd *zstd)
 
 static int grow_output(unsigned char **out, size_t *capacity, size_t limit, struct jp_error *err)
 {
-	size_t more = *capacity < ZSTD_DStreamOutSize() ? ZSTD_DStreamOutSize() : *capacity * 2;
+	size_t new_capacity =
+		*capacity < ZSTD_DStreamOutSize() ? ZSTD_DStreamOutSize() : *capacity * 2;
 	unsigned char *moved;
 
 	if (*capacity >= limit)
 		return jp_fail(err, E2BIG, "compressed data that unpacks to more than %zu bytes",
 			       limit);
-	if (more > limit)
-		more = limit;
-	moved = realloc(*out, more);
+	if (new_capacity > limit)
+		new_capacity = limit;
+	moved = realloc(*out, new_capacity);
 	if (!moved)
-		return jp_fail(err, ENOMEM, "out of memory for %zu bytes of unpacked data", more);
+		return jp_fail(err, ENOMEM, "out of memory for %zu bytes of unpacked data",
+			       new_capacity);
 	*out = moved;
-	*capacity = more;
+	*capacity = new_capacity;
 	return 0;
 }
 

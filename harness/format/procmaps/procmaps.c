@@ -164,10 +164,9 @@ struct jp_event jp_procmap_event(const struct jp_procmap *map, uint32_t pid, uin
 	};
 }
 
-bool jp_procmap_same_file(const struct jp_procmap *one, const struct jp_procmap *other)
+bool jp_procmap_same_file(const struct jp_procmap *a, const struct jp_procmap *b)
 {
-	return one->maj == other->maj && one->min == other->min && one->ino == other->ino &&
-	       one->shared == other->shared;
+	return a->maj == b->maj && a->min == b->min && a->ino == b->ino && a->shared == b->shared;
 }
 
 uint64_t jp_procmap_loaded_end(const struct jp_procmap *maps, size_t count)
@@ -177,11 +176,11 @@ uint64_t jp_procmap_loaded_end(const struct jp_procmap *maps, size_t count)
 	if (maps->offset || *maps->name != '/')
 		return end;
 	for (size_t i = 1; i < count; i++) {
-		const bool same = jp_procmap_same_file(&maps[i], maps);
+		const bool is_same_file = jp_procmap_same_file(&maps[i], maps);
 
-		if (same && maps[i].prot & JP_PROT_EXEC)
+		if (is_same_file && maps[i].prot & JP_PROT_EXEC)
 			break;
-		if (same || (!*maps[i].name && maps[i].start == end))
+		if (is_same_file || (!*maps[i].name && maps[i].start == end))
 			end = maps[i].end;
 		else if (*maps[i].name == '/')
 			break;

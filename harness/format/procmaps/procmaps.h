@@ -28,7 +28,7 @@ int jp_procmaps_parse(const char *text, size_t size, struct jp_procmap **maps, s
 /* Returns the event that maps @map in @pid, with the name and the offset that the kernel's records
  * have for memory without a name. */
 struct jp_event jp_procmap_event(const struct jp_procmap *map, uint32_t pid, uint64_t time);
-bool jp_procmap_same_file(const struct jp_procmap *one, const struct jp_procmap *other);
+bool jp_procmap_same_file(const struct jp_procmap *a, const struct jp_procmap *b);
 /* Returns the end of the file whose first mapping is @maps[0], including the memory after it that
  * the file does not fill; stops before another executable mapping of the file. The program loader
  * may first map all of this with the protection of the first segment. */

@@ -119,7 +119,7 @@ static bool set_field(const struct field *field, struct jp_capture_info *info, c
 int jp_capture_info_parse(struct jp_capture_info *info, const char *name, char *text,
 			  struct jp_error *err)
 {
-	bool found[FIELDS + 1] = {false};
+	bool has_field[FIELDS + 1] = {false};
 	unsigned int number = 0;
 
 	for (char *next = NULL, *line = strtok_r(text, "\n", &next); line;
@@ -136,19 +136,19 @@ int jp_capture_info_parse(struct jp_capture_info *info, const char *name, char *
 			i++;
 		if (i == FIELDS)
 			continue;
-		if (found[i])
+		if (has_field[i])
 			return jp_fail(err, EINVAL, "%s:%u: a second \"%s\"", name, number, line);
-		found[i] = true;
+		has_field[i] = true;
 		if (!set_field(&fields[i], info, value))
 			return jp_fail(err, EINVAL, "%s:%u: expected a number, found \"%s\"", name,
 				       number, value);
 	}
 	for (size_t i = 0; i < FIELDS; i++)
-		if (fields[i].needed && !found[i])
+		if (fields[i].needed && !has_field[i])
 			return jp_fail(err, EINVAL, "%s: expected a line \"%s\"", name,
 				       fields[i].key);
 	for (size_t i = FIELDS; i--;)
-		if (!found[i] && fields[i].at != AT(lacks))
+		if (!has_field[i] && fields[i].at != AT(lacks))
 			info->absent = fields[i].key;
 	if (!info->enabled || info->enabled > info->sampling || info->sampling > info->stopped)
 		return jp_fail(err, EINVAL,

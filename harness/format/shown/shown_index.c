@@ -100,7 +100,7 @@ int jp_shown_index_write(const char *dir, const struct jp_arguments *gone, struc
 }
 
 /* Parses a line "gone DIGEST PATH" of the index. */
-static int load_gone_path(struct jp_shown_files *all, const char *dir, const char *line,
+static int load_gone_path(struct jp_shown_files *files, const char *dir, const char *line,
 			  struct jp_error *err)
 {
 	const char *rest = line;
@@ -111,21 +111,22 @@ static int load_gone_path(struct jp_shown_files *all, const char *dir, const cha
 			       "%s/" JP_SHOWN_FOLDER "/index: expected gone DIGEST PATH, there is "
 			       "\"gone %.60s\"",
 			       dir, line);
-	return jp_map_at(&all->gone, digest, 1) ? 0
-						: jp_fail(err, ENOMEM, "%s: out of memory", dir);
+	return jp_map_at(&files->gone, digest, 1) ? 0
+						  : jp_fail(err, ENOMEM, "%s: out of memory", dir);
 }
 
 /* Reads the file that @line of the index names. */
-static int load_line(struct jp_shown_files *all, const char *dir, char *line, struct jp_error *err)
+static int load_line(struct jp_shown_files *files, const char *dir, char *line,
+		     struct jp_error *err)
 {
-	char *name = strchr(line, ' '), wanted[24], path[PATH_SIZE], *text;
+	char *name = strchr(line, ' '), expected[24], path[PATH_SIZE], *text;
 	struct jp_shown *shown;
 	uint64_t digest = 0;
 	size_t size;
 	int ret;
 
 	if (strncmp(line, "gone ", 5) == 0)
-		return load_gone_path(all, dir, line + 5, err);
+		return load_gone_path(files, dir, line + 5, err);
 	if (!name || strchr(name + 1, '/'))
 		return jp_fail(err, EINVAL,
 			       "%s/" JP_SHOWN_FOLDER "/index: expected DIGEST NAME, "
@@ -135,13 +136,13 @@ static int load_line(struct jp_shown_files *all, const char *dir, char *line, st
 	text = read_reading(dir, name, &size, &digest, err);
 	if (!text)
 		return -EIO;
-	snprintf(wanted, sizeof(wanted), "%016" PRIx64, digest);
-	if (build_path(path, dir, name, err) || strcmp(line, wanted) != 0) {
+	snprintf(expected, sizeof(expected), "%016" PRIx64, digest);
+	if (build_path(path, dir, name, err) || strcmp(line, expected) != 0) {
 		free(text);
 		return jp_fail(err, EINVAL, "%s: its digest is %s, the index has %.16s", path,
-			       wanted, line);
+			       expected, line);
 	}
-	shown = jp_array_push(&all->files, &all->count, &all->capacity);
+	shown = jp_array_push(&files->files, &files->count, &files->capacity);
 	if (!shown) {
 		free(text);
 		return jp_fail(err, ENOMEM, "%s: out of memory", path);
@@ -158,27 +159,27 @@ static int load_line(struct jp_shown_files *all, const char *dir, char *line, st
 
 /* Fails if the folder contains more files than the index lists. All listed files were read
  * already. */
-static int check_names(const struct jp_shown_files *all, const char *dir, struct jp_error *err)
+static int check_names(const struct jp_shown_files *files, const char *dir, struct jp_error *err)
 {
 	struct jp_folder_names names = {0};
 	char path[PATH_SIZE];
 	int ret =
 		build_path(path, dir, "", err) ?: jp_untrusted_list(path, &names, is_reading, err);
 
-	if (!ret && names.count != all->count)
+	if (!ret && names.count != files->count)
 		ret = jp_fail(err, EINVAL, "%s: contains %zu readings, but its index lists %zu",
-			      path, names.count, all->count);
+			      path, names.count, files->count);
 	jp_folder_names_free(&names);
 	return ret;
 }
 
-int jp_shown_files_load(struct jp_shown_files *all, const char *dir, struct jp_error *err)
+int jp_shown_files_load(struct jp_shown_files *files, const char *dir, struct jp_error *err)
 {
 	jp_cleanup_free char *index = NULL;
 	char path[PATH_SIZE];
 	int ret = build_path(path, dir, "", err);
 
-	*all = (struct jp_shown_files){0};
+	*files = (struct jp_shown_files){0};
 	if (ret || jp_untrusted_check_exists(path) == -ENOENT)
 		return ret;
 	ret = build_path(path, dir, "index", err);
@@ -187,20 +188,20 @@ int jp_shown_files_load(struct jp_shown_files *all, const char *dir, struct jp_e
 		return -EINVAL;
 	for (char *next, *line = strtok_r(index, "\n", &next); line && !ret;
 	     line = strtok_r(NULL, "\n", &next))
-		ret = load_line(all, dir, line, err);
-	return ret ?: check_names(all, dir, err);
+		ret = load_line(files, dir, line, err);
+	return ret ?: check_names(files, dir, err);
 }
 
-bool jp_shown_is_gone(const struct jp_shown_files *all, const char *name)
+bool jp_shown_is_gone(const struct jp_shown_files *files, const char *name)
 {
-	return jp_map_find(&all->gone, digest_path(name)) != NULL;
+	return jp_map_find(&files->gone, digest_path(name)) != NULL;
 }
 
-void jp_shown_files_free(struct jp_shown_files *all)
+void jp_shown_files_free(struct jp_shown_files *files)
 {
-	for (size_t i = 0; i < all->count; i++)
-		jp_shown_free(&all->files[i]);
-	free(all->files);
-	jp_map_free(&all->gone);
-	*all = (struct jp_shown_files){0};
+	for (size_t i = 0; i < files->count; i++)
+		jp_shown_free(&files->files[i]);
+	free(files->files);
+	jp_map_free(&files->gone);
+	*files = (struct jp_shown_files){0};
 }

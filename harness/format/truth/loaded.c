@@ -75,8 +75,8 @@ int jp_truth_loaded_read(struct jp_truth_loaded *loaded, int fd)
 		return 0;
 	last = jp_min(header.next_slot, header.capacity);
 	while (slot < last && !ret) {
-		const size_t wanted = jp_min(last - slot, BATCH) * sizeof(*records);
-		const ssize_t got = pread(fd, records, wanted,
+		const size_t wanted_size = jp_min(last - slot, BATCH) * sizeof(*records);
+		const ssize_t got = pread(fd, records, wanted_size,
 					  (off_t)(JP_TRUTH_PAGE + slot * sizeof(*records)));
 
 		if (got < (ssize_t)sizeof(*records))

@@ -75,7 +75,7 @@ int jp_truth_outer_proc(void)
 int64_t jp_truth_outer_pid(int pidfd, pid_t pid)
 {
 	char path[64], line[128];
-	int64_t found = -ESRCH;
+	int64_t outer_pid = -ESRCH;
 	FILE *file;
 	int fd;
 
@@ -85,18 +85,18 @@ int64_t jp_truth_outer_pid(int pidfd, pid_t pid)
 	fd = openat(outer_proc, path, O_RDONLY | O_CLOEXEC);
 	file = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!file) {
-		found = -errno;
+		outer_pid = -errno;
 		if (fd >= 0)
 			close(fd);
-		return found;
+		return outer_pid;
 	}
 	/* "Pid:" is in the pid namespace of this /proc; 0 or -1: reaped, or not in that
 	 * namespace. */
 	while (fgets(line, sizeof(line), file))
 		if (!strncmp(line, "Pid:", 4) && strtol(line + 4, NULL, 10) > 0)
-			found = strtol(line + 4, NULL, 10);
+			outer_pid = strtol(line + 4, NULL, 10);
 	fclose(file);
-	return found;
+	return outer_pid;
 }
 
 struct jp_truth_task_ids jp_truth_get_own_ids(void)
@@ -255,14 +255,14 @@ int jp_truth_open(const char *path, uint64_t count, struct jp_error *err)
 void jp_truth_trim(const char *path)
 {
 	jp_cleanup_close int fd = open_truth(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	struct jp_truth_header found;
+	struct jp_truth_header file_header;
 
-	if (fd < 0 || pread(fd, &found, sizeof(found), 0) != sizeof(found) ||
-	    memcmp(found.magic, JP_TRUTH_MAGIC, sizeof(found.magic)) ||
-	    found.record_size != sizeof(struct jp_truth_record) ||
-	    found.next_slot >= found.capacity || found.capacity > UINT32_MAX)
+	if (fd < 0 || pread(fd, &file_header, sizeof(file_header), 0) != sizeof(file_header) ||
+	    memcmp(file_header.magic, JP_TRUTH_MAGIC, sizeof(file_header.magic)) ||
+	    file_header.record_size != sizeof(struct jp_truth_record) ||
+	    file_header.next_slot >= file_header.capacity || file_header.capacity > UINT32_MAX)
 		return;
 	/* Ignore an error: unused slots do no harm. */
-	if (ftruncate(fd, (off_t)(JP_TRUTH_PAGE + found.next_slot * found.record_size)))
+	if (ftruncate(fd, (off_t)(JP_TRUTH_PAGE + file_header.next_slot * file_header.record_size)))
 		return;
 }

@@ -272,14 +272,14 @@ const char *jp_cause_text(const char *metric, const char *word, char *text, size
 	return text;
 }
 
-bool jp_cause_names(const char *metric, const char *asked, const char *word)
+bool jp_cause_names(const char *metric, const char *name, const char *word)
 {
 	const struct jp_cause *cause;
 
-	if (strcmp(asked, word) == 0)
+	if (strcmp(name, word) == 0)
 		return true;
 	cause = jp_cause_of_word(metric, word);
-	return cause && strcmp(cause->id, asked) == 0;
+	return cause && strcmp(cause->id, name) == 0;
 }
 
 bool jp_cause_is_judged(const struct jp_cause *cause)

@@ -48,9 +48,9 @@ const struct jp_cause_word *jp_cause_word_at(size_t index);
 const struct jp_cause *jp_cause_of_word(const char *metric, const char *word);
 /* Formats the exception @word of @metric for users: "depth-limit (max-stack)". Returns @text. */
 const char *jp_cause_text(const char *metric, const char *word, char *text, size_t size);
-/* Returns whether the user's choice @asked, a word or the id of a cause, selects an exception of
+/* Returns whether the user's choice @name, a word or the id of a cause, selects an exception of
  * @metric with @word. */
-bool jp_cause_names(const char *metric, const char *asked, const char *word);
+bool jp_cause_names(const char *metric, const char *name, const char *word);
 /* Returns whether validators can find @cause at all: the truth covers only a workload's own
  * code. */
 bool jp_cause_is_judged(const struct jp_cause *cause);

@@ -7,17 +7,18 @@
 #include "harness/base/array.h"
 #include "harness/model/space/replay.h"
 
-const struct jp_control *jp_control_find_missing_mapping(struct jp_left_out *what, uint64_t time)
+const struct jp_control *jp_control_find_missing_mapping(struct jp_left_out *left_out,
+							 uint64_t time)
 {
 	const struct jp_control *control = NULL;
 
 	while ((control = jp_registry_next(JP_CONTROL, control))) {
-		what->control = control;
-		what->map = NULL;
-		if (control->mapping && control->mapping(what, time))
+		left_out->control = control;
+		left_out->map = NULL;
+		if (control->mapping && control->mapping(left_out, time))
 			return control;
 	}
-	return what->control = NULL;
+	return left_out->control = NULL;
 }
 
 const struct jp_control *jp_control_find_missing_exec(const struct jp_evidence *evidence,

@@ -47,9 +47,10 @@ struct jp_control {
 	int (*add_back)(const struct jp_evidence *evidence, struct jp_extras *extras);
 };
 
-/* Returns the first control by name that left out the mapping of @what->ip in @what->pid, or
- * NULL. */
-const struct jp_control *jp_control_find_missing_mapping(struct jp_left_out *what, uint64_t time);
+/* Returns the first control by name that left out the mapping of @left_out->ip in @left_out->pid,
+ * or NULL. */
+const struct jp_control *jp_control_find_missing_mapping(struct jp_left_out *left_out,
+							 uint64_t time);
 /* Returns the control that left out an exec of @pid in [@from, @to], or NULL. */
 const struct jp_control *jp_control_find_missing_exec(const struct jp_evidence *evidence,
 						      uint32_t pid, uint64_t from, uint64_t to);

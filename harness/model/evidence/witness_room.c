@@ -32,14 +32,14 @@ double jp_witness_count_steps_of_exchanges(double gaps, double ratio)
 }
 
 /* Uses Chernoff's bound of a binomial distribution. */
-bool jp_witness_is_beyond_chance(uint64_t more, uint64_t less, double odds)
+bool jp_witness_is_beyond_chance(uint64_t larger, uint64_t smaller, double odds)
 {
-	const double all = (double)more + (double)less, share = odds / (1 + odds);
+	const double total = (double)larger + (double)smaller, share = odds / (1 + odds);
 	double exponent = 0;
 
-	if ((double)more <= odds * (double)less)
+	if ((double)larger <= odds * (double)smaller)
 		return false;
-	exponent += (double)more * log((double)more / (all * share));
-	exponent += less ? (double)less * log((double)less / (all * (1 - share))) : 0;
+	exponent += (double)larger * log((double)larger / (total * share));
+	exponent += smaller ? (double)smaller * log((double)smaller / (total * (1 - share))) : 0;
 	return exponent > K * K / 2;
 }

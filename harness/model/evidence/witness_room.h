@@ -20,7 +20,7 @@ double jp_witness_compute_chance_bound(double steps, double expected, double rat
  * witness after a gap, the capture's count has a variance of @ratio, and that of the witness a
  * variance of @ratio squared. */
 double jp_witness_count_steps_of_exchanges(double gaps, double ratio);
-/* Returns whether chance cannot explain that @more events of one kind occurred together with @less
- * events of another kind, if @odds events of the first kind are expected for each event of the
- * second. */
-bool jp_witness_is_beyond_chance(uint64_t more, uint64_t less, double odds);
+/* Returns whether chance cannot explain that @larger events of one kind occurred together with
+ * @smaller events of another kind, if @odds events of the first kind are expected for each event of
+ * the second. */
+bool jp_witness_is_beyond_chance(uint64_t larger, uint64_t smaller, double odds);

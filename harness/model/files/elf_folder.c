@@ -221,34 +221,34 @@ static const char *find_name(const struct jp_elf_folder *folder, const char *nam
 	return file->path;
 }
 
-static int open_path_below(const struct jp_elf_folder *folder, const char *path, char *found,
+static int open_path_below(const struct jp_elf_folder *folder, const char *path, char *file_path,
 			   uint64_t *size, struct jp_error *err)
 {
 	while (*path == '/')
 		path++;
-	return jp_path_build(found, 4096, err, "%s/%s", folder->path, path)
+	return jp_path_build(file_path, 4096, err, "%s/%s", folder->path, path)
 		       ?: jp_untrusted_open_in(folder->fd, path, -1, size, err);
 }
 
 int jp_elf_folder_find(struct jp_elf_folder *folder, const char *path, const struct jp_build_id *id,
-		       size_t nth, char *found, uint64_t *size, struct jp_error *err)
+		       size_t nth, char *file_path, uint64_t *size, struct jp_error *err)
 {
-	const char *slash = strrchr(path, '/'), *held = NULL;
-	struct jp_error why = {""};
+	const char *slash = strrchr(path, '/'), *copy_name = NULL;
+	struct jp_error reason = {""};
 
 	/* Try the recorded path before listing the whole folder. */
 	if (!nth)
-		return *path == '/' ? open_path_below(folder, path, found, size, err) : -ENOENT;
+		return *path == '/' ? open_path_below(folder, path, file_path, size, err) : -ENOENT;
 	if (list_folder_once(folder))
 		return jp_fail(err, ENOMEM, "out of memory");
 	if (id->size)
-		held = find_id(folder, id, nth - 1);
+		copy_name = find_id(folder, id, nth - 1);
 	else if (nth == 1 && slash)
-		held = find_name(folder, slash + 1, &why);
-	if (held)
-		return open_path_below(folder, held, found, size, err);
-	return jp_fail(err, *why.text ? EEXIST : ENOENT, "%s%s%s",
-		       *why.text ? why.text : folder->path,
-		       *why.text ? "" : ": contains no such file",
+		copy_name = find_name(folder, slash + 1, &reason);
+	if (copy_name)
+		return open_path_below(folder, copy_name, file_path, size, err);
+	return jp_fail(err, *reason.text ? EEXIST : ENOENT, "%s%s%s",
+		       *reason.text ? reason.text : folder->path,
+		       *reason.text ? "" : ": contains no such file",
 		       folder->cut ? ", as far as it was looked through" : "");
 }

@@ -15,8 +15,8 @@ void jp_elf_folder_free(struct jp_elf_folder *folder);
 /* Opens candidate number @nth for a file with the recorded @path and build id @id (size 0:
  * unknown). Candidate 0 is the file at @path below the folder. The next candidates are the files
  * with the build id (a program and its symbols) or, if that is unknown, the file of the same name.
- * Stores the path in @found (4096 bytes) and the size in @size. Returns a descriptor, -ENOENT if
- * there is no such candidate, or -EEXIST if several files have the name. The caller compares build
- * ids. */
+ * Stores the path in @file_path (4096 bytes) and the size in @size. Returns a descriptor, -ENOENT
+ * if there is no such candidate, or -EEXIST if several files have the name. The caller compares
+ * build ids. */
 int jp_elf_folder_find(struct jp_elf_folder *folder, const char *path, const struct jp_build_id *id,
-		       size_t nth, char *found, uint64_t *size, struct jp_error *err);
+		       size_t nth, char *file_path, uint64_t *size, struct jp_error *err);

@@ -161,83 +161,84 @@ static int find_root(struct jp_file_finder *finder, uint32_t pid)
 	return residence && residence->root >= 0 ? residence->root : finder->root;
 }
 
-static int open_path_below(int root, struct jp_found_file *found, struct jp_error *err)
+static int open_path_below(int root, struct jp_found_file *file, struct jp_error *err)
 {
-	found->fd = root >= 0 ? jp_untrusted_open_in(root, found->path, -1, &found->size, err)
-			      : jp_untrusted_open(found->path, -1, &found->size, err);
-	return found->fd < 0 ? found->fd : 0;
+	file->fd = root >= 0 ? jp_untrusted_open_in(root, file->path, -1, &file->size, err)
+			     : jp_untrusted_open(file->path, -1, &file->size, err);
+	return file->fd < 0 ? file->fd : 0;
 }
 
 static int open_path(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
-		     struct jp_found_file *found, struct jp_error *err)
+		     struct jp_found_file *file, struct jp_error *err)
 {
 	struct stat st;
 	size_t size = 0;
 	int ret;
 
-	if (strcmp(found->path, "[vdso]") == 0) {
+	if (strcmp(file->path, "[vdso]") == 0) {
 		/* For another machine's capture, use our vDSO only if the build ids match. */
-		found->image =
+		file->image =
 			finder->root < 0 || wanted->id.size ? jp_get_own_vdso(&size, err) : NULL;
-		found->size = size;
-		return found->image ? 0 : jp_fail(err, ENOENT, "[vdso]: built for another machine");
+		file->size = size;
+		return file->image ? 0 : jp_fail(err, ENOENT, "[vdso]: built for another machine");
 	}
 	/* The user's build-id cache is outside of any recorded root. */
-	ret = open_path_below(found->place <= JP_FILE_CACHE_DEBUG ? -1
-								  : find_root(finder, wanted->pid),
-			      found, err);
-	if (ret || found->place != JP_FILE_ITSELF || wanted->id.size || !wanted->ino ||
+	ret = open_path_below(file->place <= JP_FILE_CACHE_DEBUG ? -1
+								 : find_root(finder, wanted->pid),
+			      file, err);
+	if (ret || file->place != JP_FILE_ITSELF || wanted->id.size || !wanted->ino ||
 	    finder->root >= 0)
 		return ret;
-	if (fstat(found->fd, &st) || st.st_ino != wanted->ino)
-		return jp_fail(err, ESTALE, "%s: inode %ju now, %ju in the record", found->path,
+	if (fstat(file->fd, &st) || st.st_ino != wanted->ino)
+		return jp_fail(err, ESTALE, "%s: inode %ju now, %ju in the record", file->path,
 			       (uintmax_t)st.st_ino, (uintmax_t)wanted->ino);
 	return 0;
 }
 
-static int check_build_id(const struct jp_found_file *found, const struct jp_build_id *wanted,
+static int check_build_id(const struct jp_found_file *file, const struct jp_build_id *wanted,
 			  struct jp_error *err)
 {
 	struct jp_build_id id;
-	char one[41], other[41];
+	char id_text[41], wanted_text[41];
 
 	if (!wanted->size)
 		return 0;
-	if (jp_elf_build_id(found->fd, found->image, found->size, &id, NULL))
-		return jp_fail(err, ENODATA, "%s: no build id, expected %s", found->path,
-			       jp_build_id_text(wanted, other));
+	if (jp_elf_build_id(file->fd, file->image, file->size, &id, NULL))
+		return jp_fail(err, ENODATA, "%s: no build id, expected %s", file->path,
+			       jp_build_id_text(wanted, wanted_text));
 	if (id.size != wanted->size || memcmp(id.bytes, wanted->bytes, id.size) != 0)
-		return jp_fail(err, ESTALE, "%s: build id %s, expected %s", found->path,
-			       jp_build_id_text(&id, one), jp_build_id_text(wanted, other));
+		return jp_fail(err, ESTALE, "%s: build id %s, expected %s", file->path,
+			       jp_build_id_text(&id, id_text),
+			       jp_build_id_text(wanted, wanted_text));
 	return 0;
 }
 
 static int find_in_place(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
-			 struct jp_found_file *found, struct jp_error *err)
+			 struct jp_found_file *file, struct jp_error *err)
 {
 	int ret;
 
-	if (found->place < JP_FILE_CACHE) {
-		found->fd = jp_elf_folder_find(finder->given, wanted->path, &wanted->id,
-					       found->place - JP_FILE_GIVEN, found->path,
-					       &found->size, err);
-		ret = found->fd < 0 ? found->fd : 0;
+	if (file->place < JP_FILE_CACHE) {
+		file->fd = jp_elf_folder_find(finder->given, wanted->path, &wanted->id,
+					      file->place - JP_FILE_GIVEN, file->path, &file->size,
+					      err);
+		ret = file->fd < 0 ? file->fd : 0;
 	} else {
 		ret = finder->run
-			      ? jp_file_build_path_in_run(finder->run, found->place, wanted->path,
-							  found->path, sizeof(found->path))
-			      : jp_file_build_path(found->place, wanted, found->path,
-						   sizeof(found->path));
+			      ? jp_file_build_path_in_run(finder->run, file->place, wanted->path,
+							  file->path, sizeof(file->path))
+			      : jp_file_build_path(file->place, wanted, file->path,
+						   sizeof(file->path));
 		if (ret)
 			jp_fail(err, -ret, "%s: not the path of a file", wanted->path);
 		else
-			ret = open_path(finder, wanted, found, err);
+			ret = open_path(finder, wanted, file, err);
 	}
-	return ret ?: check_build_id(found, &wanted->id, err);
+	return ret ?: check_build_id(file, &wanted->id, err);
 }
 
 static int find_from_place(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
-			   enum jp_file_place place, struct jp_found_file *found,
+			   enum jp_file_place place, struct jp_found_file *file,
 			   struct jp_error *err)
 {
 	struct jp_error ambiguous = {""};
@@ -246,11 +247,11 @@ static int find_from_place(struct jp_file_finder *finder, const struct jp_wanted
 	for (; place < JP_FILE_PLACES; place++) {
 		if (!finder->given && place < JP_FILE_CACHE)
 			place = JP_FILE_CACHE;
-		*found = (struct jp_found_file){.fd = -1, .place = place};
-		failed = find_in_place(finder, wanted, found, err);
+		*file = (struct jp_found_file){.fd = -1, .place = place};
+		failed = find_in_place(finder, wanted, file, err);
 		if (!failed)
 			return 0;
-		jp_found_file_close(found);
+		jp_found_file_close(file);
 		if (failed == -EEXIST && err)
 			ambiguous = *err;
 		if (place > JP_FILE_GIVEN && place < JP_FILE_CACHE)
@@ -262,7 +263,7 @@ static int find_from_place(struct jp_file_finder *finder, const struct jp_wanted
 }
 
 int jp_file_find(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
-		 enum jp_file_place place, struct jp_found_file *found, struct jp_error *err)
+		 enum jp_file_place place, struct jp_found_file *file, struct jp_error *err)
 {
 	const size_t length = jp_mapping_name_length(wanted->path);
 	struct jp_wanted_file sought = *wanted;
@@ -270,41 +271,41 @@ int jp_file_find(struct jp_file_finder *finder, const struct jp_wanted_file *wan
 
 	if (wanted->id.size && wanted->path[length] && length < sizeof(path)) {
 		/* The name itself may end with " (deleted)". */
-		if (!find_from_place(finder, wanted, place, found, NULL))
+		if (!find_from_place(finder, wanted, place, file, NULL))
 			return 0;
 		/* A removed file may have a copy or be installed again: its build id identifies
 		 * it. */
 		snprintf(path, sizeof(path), "%.*s", (int)length, wanted->path);
 		sought.path = path;
 	}
-	return find_from_place(finder, &sought, place, found, err);
+	return find_from_place(finder, &sought, place, file, err);
 }
 
 bool jp_file_finder_changed(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
 			    const struct timespec *since)
 {
-	struct jp_found_file found;
+	struct jp_found_file file;
 	struct stat st;
 	bool changed;
 
 	if (!jp_file_finder_is_native(finder) || wanted->id.size || !wanted->ino ||
-	    jp_file_find_path(finder, wanted->pid, wanted->path, &found))
+	    jp_file_find_path(finder, wanted->pid, wanted->path, &file))
 		return false;
-	changed = !fstat(found.fd, &st) &&
+	changed = !fstat(file.fd, &st) &&
 		  jp_clock_is_earlier(since, st.st_ino == wanted->ino ? &st.st_mtim : &st.st_ctim);
-	jp_found_file_close(&found);
+	jp_found_file_close(&file);
 	return changed;
 }
 
 int jp_file_find_path(struct jp_file_finder *finder, uint32_t pid, const char *path,
-		      struct jp_found_file *found)
+		      struct jp_found_file *file)
 {
-	*found = (struct jp_found_file){.fd = -1, .place = JP_FILE_ITSELF};
-	return jp_path_build(found->path, sizeof(found->path), NULL, "%s", path)
-		       ?: open_path_below(find_root(finder, pid), found, NULL);
+	*file = (struct jp_found_file){.fd = -1, .place = JP_FILE_ITSELF};
+	return jp_path_build(file->path, sizeof(file->path), NULL, "%s", path)
+		       ?: open_path_below(find_root(finder, pid), file, NULL);
 }
 
-int jp_file_find_map(struct jp_file_finder *finder, uint32_t pid, struct jp_found_file *found)
+int jp_file_find_map(struct jp_file_finder *finder, uint32_t pid, struct jp_found_file *file)
 {
 	const struct jp_residence *residence = find_residence(finder, pid);
 	char path[64];
@@ -312,13 +313,13 @@ int jp_file_find_map(struct jp_file_finder *finder, uint32_t pid, struct jp_foun
 
 	if (residence && residence->root >= 0) {
 		snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", residence->inner);
-		if (!jp_file_find_path(finder, pid, path, found))
+		if (!jp_file_find_path(finder, pid, path, file))
 			return 0;
 	}
-	*found = (struct jp_found_file){.fd = -1, .place = JP_FILE_ITSELF};
-	ret = jp_path_build(found->path, sizeof(found->path), NULL, "%s/perf-%" PRIu32 ".map",
+	*file = (struct jp_found_file){.fd = -1, .place = JP_FILE_ITSELF};
+	ret = jp_path_build(file->path, sizeof(file->path), NULL, "%s/perf-%" PRIu32 ".map",
 			    finder->run ?: "/tmp", pid);
-	return ret ?: open_path_below(finder->root, found, NULL);
+	return ret ?: open_path_below(finder->root, file, NULL);
 }
 
 /* Returns the pid in "perf-PID.map", or 0 for another name. */
@@ -335,15 +336,15 @@ static uint32_t parse_map_pid(const char *name)
 }
 
 int jp_file_find_maps(struct jp_file_finder *finder, uint32_t pid,
-		      int (*visit)(void *context, uint32_t named,
-				   const struct jp_found_file *found),
+		      int (*visit)(void *context, uint32_t map_pid,
+				   const struct jp_found_file *file),
 		      void *context)
 {
 	const int root = find_root(finder, pid), flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 	jp_cleanup_close int fd =
 		root >= 0 ? openat(root, "tmp", flags | O_NOFOLLOW) : open("/tmp", flags);
 	jp_cleanup_closedir DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	uint64_t left = MOST_OF_MAPS;
+	uint64_t remaining = MOST_OF_MAPS;
 	const struct dirent *entry;
 	int ret = 0;
 
@@ -351,27 +352,27 @@ int jp_file_find_maps(struct jp_file_finder *finder, uint32_t pid,
 		return 0;
 	fd = -1;
 	for (int count = 0; !ret && count < MOST_MAPS && (entry = readdir(dir));) {
-		struct jp_found_file found = {.fd = -1, .place = JP_FILE_ITSELF};
-		const uint32_t named = parse_map_pid(entry->d_name);
+		struct jp_found_file file = {.fd = -1, .place = JP_FILE_ITSELF};
+		const uint32_t map_pid = parse_map_pid(entry->d_name);
 
-		if (!named)
+		if (!map_pid)
 			continue;
 		count++;
-		snprintf(found.path, sizeof(found.path), "/tmp/perf-%" PRIu32 ".map", named);
-		if (open_path_below(root, &found, NULL))
+		snprintf(file.path, sizeof(file.path), "/tmp/perf-%" PRIu32 ".map", map_pid);
+		if (open_path_below(root, &file, NULL))
 			continue;
-		if (found.size <= left) {
-			left -= found.size;
-			ret = visit(context, named, &found);
+		if (file.size <= remaining) {
+			remaining -= file.size;
+			ret = visit(context, map_pid, &file);
 		}
-		jp_found_file_close(&found);
+		jp_found_file_close(&file);
 	}
 	return ret;
 }
 
-void jp_found_file_close(struct jp_found_file *found)
+void jp_found_file_close(struct jp_found_file *file)
 {
-	if (found->fd >= 0)
-		close(found->fd);
-	found->fd = -1;
+	if (file->fd >= 0)
+		close(file->fd);
+	file->fd = -1;
 }

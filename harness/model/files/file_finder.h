@@ -45,7 +45,7 @@ struct jp_found_file {
  * ...; -EINVAL or -ELOOP: not a regular file; -ESTALE: another build id; -ENODATA: no build id, or
  * not an ELF file. */
 int jp_file_find(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
-		 enum jp_file_place place, struct jp_found_file *found, struct jp_error *err);
+		 enum jp_file_place place, struct jp_found_file *file, struct jp_error *err);
 /* Returns whether the file at the wanted path on this machine was created or written after @since,
  * so that it cannot be the recorded file. Only checks this if no build id is known; otherwise
  * returns false. */
@@ -53,20 +53,20 @@ bool jp_file_finder_changed(struct jp_file_finder *finder, const struct jp_wante
 			    const struct timespec *since);
 /* Opens the file at @path in the mount namespace of @pid. Returns 0 or -errno. */
 int jp_file_find_path(struct jp_file_finder *finder, uint32_t pid, const char *path,
-		      struct jp_found_file *found);
+		      struct jp_found_file *file);
 /* Opens the perf map of @pid: in the mount namespace of @pid, under the pid that it has there, else
  * in this process's /tmp. Returns 0 or -errno. */
-int jp_file_find_map(struct jp_file_finder *finder, uint32_t pid, struct jp_found_file *found);
-/* Calls @visit for each perf map, up to a limit, in the /tmp that @pid sees. @named: the pid in the
- * map's name. Stops if @visit returns another value than 0, and returns that value. */
+int jp_file_find_map(struct jp_file_finder *finder, uint32_t pid, struct jp_found_file *file);
+/* Calls @visit for each perf map, up to a limit, in the /tmp that @pid sees. @map_pid: the pid in
+ * the map's name. Stops if @visit returns another value than 0, and returns that value. */
 int jp_file_find_maps(struct jp_file_finder *finder, uint32_t pid,
-		      int (*visit)(void *context, uint32_t named,
-				   const struct jp_found_file *found),
+		      int (*visit)(void *context, uint32_t map_pid,
+				   const struct jp_found_file *file),
 		      void *context);
 /* Returns whether @path looks like the name of an ELF file that inject makes of a jitdump. */
 bool jp_file_finder_injected(const struct jp_file_finder *finder, const char *path);
 /* Returns a number that is equal for processes that see the same files; 0: those that this process
  * sees. */
 uint32_t jp_file_finder_residence(struct jp_file_finder *finder, uint32_t pid);
-/* Closes @found; a second call does nothing. */
-void jp_found_file_close(struct jp_found_file *found);
+/* Closes @file; a second call does nothing. */
+void jp_found_file_close(struct jp_found_file *file);

@@ -12,13 +12,13 @@ static bool file_holds(int fd, uint64_t offset, const unsigned char *bytes, uint
 	unsigned char piece[4096];
 
 	for (uint64_t compared = 0; compared < size;) {
-		const uint64_t wanted = jp_min(size - compared, sizeof(piece));
+		const uint64_t piece_size = jp_min(size - compared, sizeof(piece));
 
 		if (offset > (uint64_t)INT64_MAX - size ||
-		    jp_file_read_at(fd, "injected", piece, wanted, offset + compared, NULL) ||
-		    memcmp(piece, bytes + compared, wanted) != 0)
+		    jp_file_read_at(fd, "injected", piece, piece_size, offset + compared, NULL) ||
+		    memcmp(piece, bytes + compared, piece_size) != 0)
 			return false;
-		compared += wanted;
+		compared += piece_size;
 	}
 	return true;
 }
@@ -42,20 +42,20 @@ const char *jp_injected_bytes_compare(struct jp_file_finder *finder, const struc
 {
 	const struct jp_wanted_file wanted = {.path = record->map.name, .pid = record->pid};
 	const Elf64_Half machine = (Elf64_Half)e_machine;
-	struct jp_found_file found;
+	struct jp_found_file file;
 	const char *cause = NULL;
 
 	if (!jp_file_finder_injected(finder, record->map.name) ||
-	    jp_file_find(finder, &wanted, JP_FILE_GIVEN, &found, NULL))
+	    jp_file_find(finder, &wanted, JP_FILE_GIVEN, &file, NULL))
 		return NULL;
 	/* In a run directory each file has a descriptor, unlike files in memory. */
-	if (!file_holds(found.fd, offsetof(Elf64_Ehdr, e_machine), (const unsigned char *)&machine,
+	if (!file_holds(file.fd, offsetof(Elf64_Ehdr, e_machine), (const unsigned char *)&machine,
 			sizeof(machine)))
 		cause = "other-machine";
-	else if (load->code && !file_holds(found.fd, record->map.pgoff, load->code, load->size))
+	else if (load->code && !file_holds(file.fd, record->map.pgoff, load->code, load->size))
 		cause = "other-bytes";
-	else if (!has_tables(found.fd, record, load))
+	else if (!has_tables(file.fd, record, load))
 		cause = "other-tables";
-	jp_found_file_close(&found);
+	jp_found_file_close(&file);
 	return cause;
 }

@@ -14,14 +14,15 @@
 
 static bool is_in_our_namespace(uint32_t pid)
 {
-	char path[64], own[64], other[64];
+	char path[64], own_mounts[64], its_mounts[64];
 	ssize_t size, length;
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/ns/mnt", pid);
-	size = readlink("/proc/self/ns/mnt", own, sizeof(own));
-	length = readlink(path, other, sizeof(other));
+	size = readlink("/proc/self/ns/mnt", own_mounts, sizeof(own_mounts));
+	length = readlink(path, its_mounts, sizeof(its_mounts));
 	/* Processes that exited or belong to another user cannot be inspected. */
-	return size < 0 || length < 0 || (size == length && memcmp(own, other, size) == 0);
+	return size < 0 || length < 0 ||
+	       (size == length && memcmp(own_mounts, its_mounts, size) == 0);
 }
 
 /* Returns the last number of the line NStgid of /proc/PID/status, or @pid. */

@@ -29,7 +29,7 @@ JP_ORDER(compare_by_pid, struct jp_act_sharer,
 
 static int find_places(struct jp_acts_at *index)
 {
-	size_t kept = 0;
+	size_t nr_kept = 0;
 
 	index->places = calloc(2 * index->nr_acts + 1, sizeof(*index->places));
 	if (!index->places)
@@ -45,9 +45,9 @@ static int find_places(struct jp_acts_at *index)
 	}
 	jp_sort(index->places, index->nr_places, compare_by_place);
 	for (size_t i = 0; i < index->nr_places; i++)
-		if (!kept || compare_by_place(&index->places[kept - 1], &index->places[i]))
-			index->places[kept++] = index->places[i];
-	index->nr_places = kept;
+		if (!nr_kept || compare_by_place(&index->places[nr_kept - 1], &index->places[i]))
+			index->places[nr_kept++] = index->places[i];
+	index->nr_places = nr_kept;
 	return 0;
 }
 
@@ -85,10 +85,11 @@ static int store_range_in_tree(struct jp_acts_at *index, size_t act)
 	return failed;
 }
 
-static int add_sharing_process(struct jp_acts_at *index, uint32_t pid, uint32_t other, size_t act)
+static int add_sharing_process(struct jp_acts_at *index, uint32_t pid, uint32_t sharer_pid,
+			       size_t act)
 {
 	return jp_array_append(&index->sharers, &index->nr_sharers, &index->sharers_capacity,
-			       (struct jp_act_sharer){pid, other, act});
+			       (struct jp_act_sharer){pid, sharer_pid, act});
 }
 
 static int build_index(struct jp_acts_at *index)
@@ -130,16 +131,16 @@ const struct jp_event *jp_acts_at_find_last(const struct jp_acts_at *index, uint
 
 	jp_search(leaf, index->nr_places, compare_by_place(&index->places[leaf], &place) <= 0);
 	for (size_t node = leaf ? index->nr_places + leaf - 1 : 0; node; node /= 2) {
-		const struct jp_act_cover *found;
+		const struct jp_act_cover *cover;
 		size_t i;
 
 		jp_search(i, index->nr_covers,
 			  index->covers[i].node < node ||
 				  (index->covers[i].node == node &&
 				   index->acts[index->covers[i].act].before <= time));
-		found = i ? &index->covers[i - 1] : NULL;
-		if (found && found->node == node && (!last || last < &index->acts[found->act]))
-			last = &index->acts[found->act];
+		cover = i ? &index->covers[i - 1] : NULL;
+		if (cover && cover->node == node && (!last || last < &index->acts[cover->act]))
+			last = &index->acts[cover->act];
 	}
 	return last;
 }
@@ -151,11 +152,11 @@ uint32_t jp_acts_at_find_sharer(const struct jp_acts_at *index, uint32_t pid, ui
 
 	jp_search(i, index->nr_sharers, index->sharers[i].pid < pid);
 	for (; i < index->nr_sharers && index->sharers[i].pid == pid; i++) {
-		const struct jp_act_sharer *one = &index->sharers[i];
+		const struct jp_act_sharer *sharer = &index->sharers[i];
 
-		if (index->acts[one->act].before <= time &&
-		    jp_acts_at_find_last(index, one->other, ip, time))
-			return one->other;
+		if (index->acts[sharer->act].before <= time &&
+		    jp_acts_at_find_last(index, sharer->other, ip, time))
+			return sharer->other;
 	}
 	return 0;
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/model/oracle/acts_of.h"
 
-static int add_act(struct jp_acts_of *of, const struct jp_event *act, size_t index)
+static int add_act(struct jp_acts_of *acts, const struct jp_event *act, size_t index)
 {
-	int failed = jp_groups_add(&of->processes, act->pid, index);
+	int failed = jp_groups_add(&acts->processes, act->pid, index);
 
 	if (!failed && (jp_event_starts_process(act) || act->type == JP_EVENT_END))
-		failed = jp_groups_add(&of->lives, act->pid, index);
+		failed = jp_groups_add(&acts->lives, act->pid, index);
 	if (!failed && act->type == JP_EVENT_FORK)
-		failed = jp_groups_add(&of->threads, act->tid, index);
+		failed = jp_groups_add(&acts->threads, act->tid, index);
 	return failed;
 }
 
@@ -24,9 +24,9 @@ int jp_acts_of_index(struct jp_acts_of *of, const struct jp_event *acts, size_t 
 	return failed;
 }
 
-void jp_acts_of_free(struct jp_acts_of *of)
+void jp_acts_of_free(struct jp_acts_of *acts)
 {
-	jp_groups_free(&of->processes);
-	jp_groups_free(&of->lives);
-	jp_groups_free(&of->threads);
+	jp_groups_free(&acts->processes);
+	jp_groups_free(&acts->lives);
+	jp_groups_free(&acts->threads);
 }

@@ -14,4 +14,4 @@ struct jp_acts_of {
 
 /* Indexes @acts, which are sorted by time. Returns 0 or -ENOMEM. */
 int jp_acts_of_index(struct jp_acts_of *of, const struct jp_event *acts, size_t count);
-void jp_acts_of_free(struct jp_acts_of *of);
+void jp_acts_of_free(struct jp_acts_of *acts);

@@ -131,11 +131,12 @@ static int check_overwritten(struct jp_truth *truth, size_t from, size_t to)
 	for (size_t i = from; i < to && !failed; i++) {
 		const struct jp_truth_code *code = &truth->codes[i];
 		const struct jp_box box = get_certain_box(code);
-		size_t cursor = 0, other;
+		size_t cursor = 0, other_code;
 
 		if (code->by_pid == code->pid && is_certain(code))
-			while (jp_boxes_find_next(&boxes, 0, &box, &cursor, &other))
-				if (other < i || truth->codes[other].by_pid != code->pid) {
+			while (jp_boxes_find_next(&boxes, 0, &box, &cursor, &other_code))
+				if (other_code < i ||
+				    truth->codes[other_code].by_pid != code->pid) {
 					jp_truth_count_contradiction(truth);
 					break;
 				}
@@ -152,11 +153,11 @@ static int check_all_overwritten(struct jp_truth *truth)
 
 	for (size_t i = 0, next; i < truth->nr_codes && !failed; i = next) {
 		const uint32_t pid = truth->codes[i].pid;
-		bool own = false;
+		bool by_itself = false;
 
 		for (next = i; next < truth->nr_codes && truth->codes[next].pid == pid; next++)
-			own |= truth->codes[next].by_pid == pid;
-		failed = own ? check_overwritten(truth, i, next) : 0;
+			by_itself |= truth->codes[next].by_pid == pid;
+		failed = by_itself ? check_overwritten(truth, i, next) : 0;
 	}
 	return failed;
 }

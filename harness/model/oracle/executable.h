@@ -56,27 +56,28 @@ struct jp_executables {
 };
 
 /* Sorts and indexes the list for the functions below. Returns 0 or -ENOMEM. */
-int jp_executables_index(struct jp_executables *all);
-void jp_executables_free(struct jp_executables *all);
+int jp_executables_index(struct jp_executables *executables);
+void jp_executables_free(struct jp_executables *executables);
 /* Returns the next range of @pid that overlaps [@start, @end), in the order of addresses, or NULL.
  * *@cursor starts as SIZE_MAX. */
-const struct jp_executable *jp_executables_next(const struct jp_executables *all, uint32_t pid,
-						uint64_t start, uint64_t end, size_t *cursor);
-/* Returns whether @one is the first segment of a file that begins at @start and that the program
- * loader first mapped as a whole, up to @end or further. */
-static inline bool jp_executable_is_loaded(const struct jp_executables *all,
-					   const struct jp_executable *one, uint64_t start,
+const struct jp_executable *jp_executables_next(const struct jp_executables *executables,
+						uint32_t pid, uint64_t start, uint64_t end,
+						size_t *cursor);
+/* Returns whether @executable is the first segment of a file that begins at @start and that the
+ * program loader first mapped as a whole, up to @end or further. */
+static inline bool jp_executable_is_loaded(const struct jp_executables *executables,
+					   const struct jp_executable *executable, uint64_t start,
 					   uint64_t end)
 {
-	const struct jp_memory *memory = &all->memories[one->memory];
+	const struct jp_memory *memory = &executables->memories[executable->memory];
 
-	return one->start == start && !memory->act && memory->loaded_end >= end;
+	return executable->start == start && !memory->act && memory->loaded_end >= end;
 }
-/* Returns whether @one may have existed at some time of [@from, @to], in ns, if the clocks differ
- * by up to @slack. */
-static inline bool jp_executable_may_exist(const struct jp_executable *one, uint64_t from,
+/* Returns whether @executable may have existed at some time of [@from, @to], in ns, if the clocks
+ * differ by up to @slack. */
+static inline bool jp_executable_may_exist(const struct jp_executable *executable, uint64_t from,
 					   uint64_t to, uint64_t slack)
 {
-	return one->open_before <= to + slack &&
-	       (one->close_after == UINT64_MAX || from <= one->close_after + slack);
+	return executable->open_before <= to + slack &&
+	       (executable->close_after == UINT64_MAX || from <= executable->close_after + slack);
 }

@@ -29,15 +29,15 @@ static int end_image(void *context, struct jp_process *process, const struct jp_
 /* Finds the ranges that may have ended at @time or later; later forks need no other ranges. */
 static int find_recent_ranges(struct jp_memory_replay *replay, uint64_t time)
 {
-	const struct jp_executables *all = replay->all;
-	size_t kept = 0;
+	const struct jp_executables *executables = replay->all;
+	size_t nr_kept = 0;
 
 	for (size_t i = 0; i < replay->nr_recent; i++)
-		if (all->list[replay->recent[i]].close_after >= time)
-			replay->recent[kept++] = replay->recent[i];
-	replay->nr_recent = kept;
-	for (; replay->nr_listed < all->count; replay->nr_listed++) {
-		if (all->list[replay->nr_listed].close_after < time)
+		if (executables->list[replay->recent[i]].close_after >= time)
+			replay->recent[nr_kept++] = replay->recent[i];
+	replay->nr_recent = nr_kept;
+	for (; replay->nr_listed < executables->count; replay->nr_listed++) {
+		if (executables->list[replay->nr_listed].close_after < time)
 			continue;
 		if (jp_array_append(&replay->recent, &replay->nr_recent, &replay->recent_capacity,
 				    replay->nr_listed))
@@ -50,7 +50,7 @@ static int inherit_memory(void *context, struct jp_process *child, struct jp_pro
 			  const struct jp_event *event)
 {
 	struct jp_memory_replay *replay = context;
-	struct jp_executables *all = replay->all;
+	struct jp_executables *executables = replay->all;
 	struct jp_ranges *had = ((struct jp_memory_space *)parent)->pieces;
 
 	((struct jp_memory_space *)child)->pieces = had ? jp_ranges_share(had) : NULL;
@@ -59,7 +59,7 @@ static int inherit_memory(void *context, struct jp_process *child, struct jp_pro
 	if (find_recent_ranges(replay, event->before))
 		return -ENOMEM;
 	for (size_t i = 0; i < replay->nr_recent; i++) {
-		struct jp_executable copy = all->list[replay->recent[i]];
+		struct jp_executable copy = executables->list[replay->recent[i]];
 
 		if (copy.pid != parent->pid)
 			continue;
@@ -67,7 +67,8 @@ static int inherit_memory(void *context, struct jp_process *child, struct jp_pro
 		copy.open_before = event->before;
 		copy.close_before = 0;
 		copy.close_after = UINT64_MAX;
-		if (jp_array_append(&all->list, &all->count, &all->capacity, copy))
+		if (jp_array_append(&executables->list, &executables->count, &executables->capacity,
+				    copy))
 			return -ENOMEM;
 	}
 	return 0;
@@ -100,10 +101,10 @@ static int apply_act(struct jp_memory_replay *replay, const struct jp_event *act
 	return failed;
 }
 
-int jp_executables_load(struct jp_executables *all, const struct jp_truth *truth,
+int jp_executables_load(struct jp_executables *executables, const struct jp_truth *truth,
 			struct jp_error *err)
 {
-	struct jp_memory_replay replay = {.all = all, .truth = truth, .err = err};
+	struct jp_memory_replay replay = {.all = executables, .truth = truth, .err = err};
 	struct jp_memory_space *space;
 	int failed = 0;
 
@@ -121,7 +122,7 @@ int jp_executables_load(struct jp_executables *all, const struct jp_truth *truth
 	jp_processes_free(&replay.processes);
 	free(replay.running);
 	free(replay.recent);
-	failed = failed ?: jp_executables_index(all);
+	failed = failed ?: jp_executables_index(executables);
 	if (failed == -ENOMEM)
 		jp_fail(err, ENOMEM, "truth: out of memory for its mappings");
 	return failed;

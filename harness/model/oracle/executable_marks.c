@@ -31,13 +31,13 @@ struct mark_reading {
 
 static bool shares_space_with(const struct jp_memory_space *space, uint32_t pid)
 {
-	const struct jp_process *one = &space->process;
+	const struct jp_process *process = &space->process;
 
 	do {
-		if (one->pid == pid)
+		if (process->pid == pid)
 			return true;
-		one = one->shares;
-	} while (one != &space->process);
+		process = process->shares;
+	} while (process != &space->process);
 	return false;
 }
 
@@ -70,12 +70,12 @@ static int add_touched_by(struct mark_reading *reading, const struct jp_event *a
  * overlap later marks either. */
 static int find_concurrent_acts(struct jp_memory_replay *replay, const struct jp_event *mark)
 {
-	size_t kept = 0;
+	size_t nr_kept = 0;
 
 	for (size_t i = 0; i < replay->nr_running; i++)
 		if (replay->running[i]->after >= mark->before)
-			replay->running[kept++] = replay->running[i];
-	replay->nr_running = kept;
+			replay->running[nr_kept++] = replay->running[i];
+	replay->nr_running = nr_kept;
 	for (; &replay->truth->acts[replay->nr_seen] < mark; replay->nr_seen++) {
 		const struct jp_event *act = &replay->truth->acts[replay->nr_seen];
 
@@ -93,19 +93,19 @@ JP_ORDER(compare_by_start, struct touched, jp_compare(a->start, b->start));
 /* Sorts the ranges and merges those that overlap or touch, so that lookups are binary searches. */
 static void merge_touched_ranges(struct mark_reading *reading)
 {
-	struct touched *all = reading->touched;
-	size_t kept = 0;
+	struct touched *touched = reading->touched;
+	size_t last_kept = 0;
 
 	if (!reading->count)
 		return;
-	jp_sort(all, reading->count, compare_by_start);
+	jp_sort(touched, reading->count, compare_by_start);
 	for (size_t i = 1; i < reading->count; i++) {
-		if (all[i].start <= all[kept].end)
-			all[kept].end = jp_max(all[kept].end, all[i].end);
+		if (touched[i].start <= touched[last_kept].end)
+			touched[last_kept].end = jp_max(touched[last_kept].end, touched[i].end);
 		else
-			all[++kept] = all[i];
+			touched[++last_kept] = touched[i];
 	}
-	reading->count = kept + 1;
+	reading->count = last_kept + 1;
 }
 
 /* Finds the ranges that acts changed while the mark was read: the mark may show them before or
@@ -143,12 +143,12 @@ static bool find_untouched_range(const struct mark_reading *reading, uint64_t st
 }
 
 static int fail_contradiction(const struct mark_reading *reading, uint64_t start, uint64_t end,
-			      const char *what)
+			      const char *problem)
 {
 	return jp_fail(reading->replay->err, EINVAL,
 		       "the truth contradicts itself: pid %u, %" PRIx64 "-%" PRIx64 " at %" PRIu64
 		       ": %s",
-		       reading->space->process.pid, start, end, reading->mark->before, what);
+		       reading->space->process.pid, start, end, reading->mark->before, problem);
 }
 
 /* Returns whether an act of this process created @part. Acts near the time of its fork do not
@@ -214,8 +214,8 @@ static int apply_to_piece(const struct mark_reading *reading, const struct jp_me
 			  const struct jp_procmap *line)
 {
 	struct jp_memory_space *space = reading->space;
-	struct jp_executables *all = reading->replay->all;
-	const struct jp_memory *memory = &all->memories[part->memory];
+	struct jp_executables *executables = reading->replay->all;
+	const struct jp_memory *memory = &executables->memories[part->memory];
 	struct jp_memory_piece fresh = *part;
 
 	if (part->prot == line->prot) {
@@ -299,21 +299,24 @@ static int apply_lines(struct mark_reading *reading, const struct jp_procmap *li
 int jp_memory_mark(struct jp_memory_replay *replay, struct jp_memory_space *space,
 		   const struct jp_event *event)
 {
-	struct jp_executables *all = replay->all;
+	struct jp_executables *executables = replay->all;
 	struct mark_reading reading = {.replay = replay, .space = space, .mark = event};
-	struct jp_procmap **text = jp_array_push(&all->texts, &all->nr_texts, &all->texts_capacity);
-	struct jp_mark *added = jp_array_push(&all->marks, &all->nr_marks, &all->marks_capacity);
-	struct jp_error why;
+	struct jp_procmap **text = jp_array_push(&executables->texts, &executables->nr_texts,
+						 &executables->texts_capacity);
+	struct jp_mark *added = jp_array_push(&executables->marks, &executables->nr_marks,
+					      &executables->marks_capacity);
+	struct jp_error reason;
 	size_t count;
 	int failed;
 
 	if (!text || !added)
 		return -ENOMEM;
 	*added = (struct jp_mark){event->pid, event->before, event->after};
-	failed = jp_procmaps_parse(event->maps.text, strlen(event->maps.text), text, &count, &why);
+	failed = jp_procmaps_parse(event->maps.text, strlen(event->maps.text), text, &count,
+				   &reason);
 	if (failed)
 		return jp_fail(replay->err, EINVAL, "truth: a mark of pid %u at %" PRIu64 ": %s",
-			       event->pid, event->before, why.text);
+			       event->pid, event->before, reason.text);
 	/* Apply the mark to all processes that share the space. */
 	failed = find_touched_ranges(&reading);
 	do {

@@ -73,14 +73,14 @@ int jp_memory_put(struct jp_memory_space *space, const struct jp_memory_piece *p
 
 size_t jp_memory_new(struct jp_memory_replay *replay, const struct jp_event *act)
 {
-	struct jp_executables *all = replay->all;
-	struct jp_memory *memory =
-		jp_array_push(&all->memories, &all->nr_memories, &all->memories_capacity);
+	struct jp_executables *executables = replay->all;
+	struct jp_memory *memory = jp_array_push(&executables->memories, &executables->nr_memories,
+						 &executables->memories_capacity);
 
 	if (!memory)
 		return SIZE_MAX;
 	memory->act = act;
-	return all->nr_memories - 1;
+	return executables->nr_memories - 1;
 }
 
 static int map(struct jp_memory_replay *replay, struct jp_memory_space *space,

@@ -11,10 +11,10 @@ struct live_file {
 
 static const struct jp_range_kind by_place = {.size = sizeof(struct live_file)};
 
-/* Records that process @pid unmapped file @one, which it had inherited by a fork, at @time. Returns
- * 0 or -ENOMEM. */
+/* Records that process @pid unmapped file @file, which it had inherited by a fork, at @time.
+ * Returns 0 or -ENOMEM. */
 static int end_inherited(struct jp_truth_collector *collector, uint32_t pid,
-			 struct jp_truth_inherited *inherited, const struct live_file *one,
+			 struct jp_truth_inherited *inherited, const struct live_file *file,
 			 uint64_t time)
 {
 	struct jp_truth *truth = collector->truth;
@@ -23,12 +23,12 @@ static int end_inherited(struct jp_truth_collector *collector, uint32_t pid,
 
 	if (!ended)
 		return -ENOMEM;
-	*ended = truth->files[one->file];
+	*ended = truth->files[file->file];
 	ended->pid = pid;
 	ended->from = inherited->from;
 	ended->until = time;
 	ended->order = 0;
-	return jp_ranges_clear(&inherited->files, one->start, one->end);
+	return jp_ranges_clear(&inherited->files, file->start, file->end);
 }
 
 /* Ends each file mapping of @process that begins or ends in [@addr, @addr + @len), as a whole.
@@ -43,18 +43,18 @@ static int end_files(struct jp_truth_collector *collector, struct jp_truth_proce
 	while (!failed && process->files &&
 	       (found = jp_ranges_find_at_or_above(process->files, addr)) &&
 	       found->start < addr + len) {
-		const struct live_file one = *found;
+		const struct live_file file = *found;
 
-		own = process->own ? jp_ranges_find_at_or_above(process->own, one.start) : NULL;
-		if (own && own->start == one.start) {
-			truth->files[one.file].until = time;
-			failed = jp_ranges_clear(&process->own, one.start, one.end);
+		own = process->own ? jp_ranges_find_at_or_above(process->own, file.start) : NULL;
+		if (own && own->start == file.start) {
+			truth->files[file.file].until = time;
+			failed = jp_ranges_clear(&process->own, file.start, file.end);
 		} else {
 			failed = end_inherited(collector, process->process.pid,
-					       &truth->inherited[process->inherited - 1], &one,
+					       &truth->inherited[process->inherited - 1], &file,
 					       time);
 		}
-		failed = failed ?: jp_ranges_clear(&process->files, one.start, one.end);
+		failed = failed ?: jp_ranges_clear(&process->files, file.start, file.end);
 		process->nr_files--;
 	}
 	return failed;
@@ -113,11 +113,11 @@ void jp_truth_end_files(struct jp_truth_collector *collector, struct jp_truth_pr
 			const struct jp_event *event)
 {
 	struct jp_truth *truth = collector->truth;
-	const struct live_file *one =
+	const struct live_file *file =
 		process->own ? jp_ranges_find_at_or_above(process->own, 0) : NULL;
 
-	for (; one; one = jp_ranges_find_at_or_above(process->own, one->end))
-		truth->files[one->file].until = event->before;
+	for (; file; file = jp_ranges_find_at_or_above(process->own, file->end))
+		truth->files[file->file].until = event->before;
 	if (process->inherited)
 		truth->inherited[process->inherited - 1].until = event->before;
 	jp_truth_drop_files(process);
@@ -176,10 +176,10 @@ int jp_truth_index_files(struct jp_truth *truth)
 		failed = jp_boxes_add(&truth->files_at, file->pid, &box, i);
 	}
 	for (size_t i = truth->nr_files; !failed && i < count; i++) {
-		const struct jp_truth_inherited *one = &truth->inherited[i - truth->nr_files];
-		const struct jp_box box = {0, UINT64_MAX, one->from, one->until};
+		const struct jp_truth_inherited *inherited = &truth->inherited[i - truth->nr_files];
+		const struct jp_box box = {0, UINT64_MAX, inherited->from, inherited->until};
 
-		failed = jp_boxes_add(&truth->files_at, one->pid, &box, i);
+		failed = jp_boxes_add(&truth->files_at, inherited->pid, &box, i);
 	}
 	jp_boxes_build(&truth->files_at);
 	return failed;

@@ -11,32 +11,32 @@
 static int end_image(void *context, struct jp_process *process, const struct jp_event *event)
 {
 	struct jp_truth_collector *collector = context;
-	struct jp_truth_process *own = (struct jp_truth_process *)process;
+	struct jp_truth_process *truth_process = (struct jp_truth_process *)process;
 	if (jp_array_append(&collector->ends, &collector->nr_ends, &collector->ends_capacity,
 			    (struct jp_truth_ending){event->pid, event->before, event->after}))
 		return -ENOMEM;
-	own->ended = event->before;
-	if (own->incarnation) {
-		collector->truth->incarnations[own->incarnation - 1].until = event->after;
+	truth_process->ended = event->before;
+	if (truth_process->incarnation) {
+		collector->truth->incarnations[truth_process->incarnation - 1].until = event->after;
 		/* An end has a duration only if another process records it, for a killed
 		 * process. */
-		collector->truth->incarnations[own->incarnation - 1].killed =
+		collector->truth->incarnations[truth_process->incarnation - 1].killed =
 			event->type == JP_EVENT_END && event->before < event->after;
-		own->over = own->incarnation;
+		truth_process->over = truth_process->incarnation;
 	}
-	own->incarnation = 0;
-	jp_truth_end_files(collector, own, event);
-	return jp_truth_end_codes(collector, own, event);
+	truth_process->incarnation = 0;
+	jp_truth_end_files(collector, truth_process, event);
+	return jp_truth_end_codes(collector, truth_process, event);
 }
 
 static int inherit_process(void *context, struct jp_process *child, struct jp_process *parent,
 			   const struct jp_event *event)
 {
-	struct jp_truth_process *own = (struct jp_truth_process *)child;
+	struct jp_truth_process *process = (struct jp_truth_process *)child;
 	struct jp_truth_process *from = (struct jp_truth_process *)parent;
 
-	return jp_truth_inherit_codes(context, own, from, event)
-		       ?: jp_truth_inherit_files(context, own, from, event);
+	return jp_truth_inherit_codes(context, process, from, event)
+		       ?: jp_truth_inherit_files(context, process, from, event);
 }
 
 static const struct jp_process_rules rules = {
@@ -72,11 +72,11 @@ static int follow_process(struct jp_truth_collector *collector, const struct jp_
  * this event. */
 static void extend_incarnation(struct jp_truth_collector *collector, const struct jp_event *event)
 {
-	const struct jp_truth_process *own =
+	const struct jp_truth_process *process =
 		(struct jp_truth_process *)jp_processes_find(&collector->processes, event->pid);
 
-	if (event->pid == event->tid && own && own->over)
-		collector->truth->incarnations[own->over - 1].until = event->after;
+	if (event->pid == event->tid && process && process->over)
+		collector->truth->incarnations[process->over - 1].until = event->after;
 }
 
 JP_ORDER(compare_by_pid, struct jp_truth_incarnation,
@@ -84,13 +84,14 @@ JP_ORDER(compare_by_pid, struct jp_truth_incarnation,
 
 static void sort_incarnations(struct jp_truth *truth)
 {
-	struct jp_truth_incarnation *all = truth->incarnations;
+	struct jp_truth_incarnation *incarnations = truth->incarnations;
 
-	if (all)
-		jp_sort(all, truth->nr_incarnations, compare_by_pid);
+	if (incarnations)
+		jp_sort(incarnations, truth->nr_incarnations, compare_by_pid);
 	/* An exec creates a new image of the same process. */
 	for (size_t i = 0; i < truth->nr_incarnations; i++)
-		all[i].first = !i || all[i].forked || all[i - 1].pid != all[i].pid;
+		incarnations[i].first = !i || incarnations[i].forked ||
+					incarnations[i - 1].pid != incarnations[i].pid;
 }
 
 static int visit_record(void *context, const struct jp_event *event)
@@ -225,10 +226,11 @@ void jp_truth_free(struct jp_truth *truth)
 const struct jp_truth_incarnation *jp_truth_image_at(const struct jp_truth *truth, uint32_t pid,
 						     uint64_t time)
 {
-	const struct jp_truth_incarnation *all = truth->incarnations;
+	const struct jp_truth_incarnation *incarnations = truth->incarnations;
 	size_t i;
 
 	jp_search(i, truth->nr_incarnations,
-		  all[i].pid < pid || (all[i].pid == pid && all[i].before <= time));
-	return i && all[i - 1].pid == pid ? &all[i - 1] : NULL;
+		  incarnations[i].pid < pid ||
+			  (incarnations[i].pid == pid && incarnations[i].before <= time));
+	return i && incarnations[i - 1].pid == pid ? &incarnations[i - 1] : NULL;
 }

@@ -29,12 +29,12 @@ const struct jp_truth_activation *jp_truth_activation_at(const struct jp_truth *
 }
 
 /* Returns whether two activations have the same stack: same place, path and native frame. */
-static bool are_stacks_equal(const struct jp_truth_activation *one,
-			     const struct jp_truth_activation *other, enum jp_method method)
+static bool are_stacks_equal(const struct jp_truth_activation *a,
+			     const struct jp_truth_activation *b, enum jp_method method)
 {
-	return one->path == other->path && one->sp == other->sp && one->bp == other->bp &&
-	       one->interrupted == other->interrupted && one->other_stack == other->other_stack &&
-	       one->root[jp_method_root(method)] == other->root[jp_method_root(method)];
+	return a->path == b->path && a->sp == b->sp && a->bp == b->bp &&
+	       a->interrupted == b->interrupted && a->other_stack == b->other_stack &&
+	       a->root[jp_method_root(method)] == b->root[jp_method_root(method)];
 }
 
 /* Returns whether @ip is code of the vDSO that other code may run without a record. @within: the

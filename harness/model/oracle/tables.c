@@ -21,13 +21,13 @@ static struct jp_regs make_regs(const struct jp_machine *machine, const struct j
 {
 	const struct jp_machine_frames *frames = machine->frames;
 	const uint64_t record = ENTRY + frames->pushed - 2 * jp_machine_word(frames);
-	const bool own = (insn->bp & ~JP_INSN_FLAGS) == JP_BP_OWN;
+	const bool has_own_bp = (insn->bp & ~JP_INSN_FLAGS) == JP_BP_OWN;
 	struct jp_regs regs = {.machine = machine, .known = UINT64_MAX >> (64 - JP_REGS)};
 
 	for (int i = 0; i < JP_REGS; i++)
 		regs.r[i] = RETURN;
 	regs.r[machine->sp] = jp_truth_compute_sp(insn, ENTRY);
-	regs.r[frames->fp] = own ? record + frames->fp_above : 0;
+	regs.r[frames->fp] = has_own_bp ? record + frames->fp_above : 0;
 	return regs;
 }
 

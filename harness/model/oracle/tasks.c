@@ -112,8 +112,8 @@ static int end_tasks(struct tasks_walk *walk, const struct jp_event *act)
 static void finish_tasks(struct tasks_walk *walk, const struct jp_event *act)
 {
 	const size_t *ended_tasks = jp_map_find(&walk->ended_tasks, act->pid);
-	const size_t *one = jp_map_find(&walk->ended, act->tid);
-	struct jp_task *task = one && *one ? &walk->tasks->tasks[*one - 1] : NULL;
+	const size_t *last_task = jp_map_find(&walk->ended, act->tid);
+	struct jp_task *task = last_task && *last_task ? &walk->tasks->tasks[*last_task - 1] : NULL;
 
 	if (act->tid != act->pid && task && task->pid == act->pid && task->ended == UINT64_MAX)
 		task->ended = act->after;
@@ -145,25 +145,25 @@ static int apply_exec(struct tasks_walk *walk, const struct jp_event *act)
 {
 	struct jp_task *first = find_living_task(walk, act->pid),
 		       *caller = find_living_task(walk, act->task.by);
-	bool other = caller && caller != first && caller->pid == act->pid;
+	bool by_other_thread = caller && caller != first && caller->pid == act->pid;
 	size_t *head = jp_map_find(&walk->of_process, act->pid), *thread;
 	/* In a broken truth, a thread of another process may have this tid: keep no task in that
 	 * case. */
-	size_t kept = first && first->pid == act->pid && !other
-			      ? (size_t)(first - walk->tasks->tasks) + 1
-			      : 0;
-	struct jp_task saved = kept ? *first : (struct jp_task){0}, *fresh;
+	size_t keeps_task = first && first->pid == act->pid && !by_other_thread
+				    ? (size_t)(first - walk->tasks->tasks) + 1
+				    : 0;
+	struct jp_task saved = keeps_task ? *first : (struct jp_task){0}, *fresh;
 
-	if (other)
+	if (by_other_thread)
 		caller->exits = false;
 	if (end_tasks(walk, act))
 		return -ENOMEM;
-	if (kept) {
-		walk->tasks->tasks[kept - 1] = saved;
-		walk->next[kept - 1] = 0;
-		*head = kept;
+	if (keeps_task) {
+		walk->tasks->tasks[keeps_task - 1] = saved;
+		walk->next[keeps_task - 1] = 0;
+		*head = keeps_task;
 		thread = jp_map_find(&walk->of_thread, act->pid);
-		*thread = kept;
+		*thread = keeps_task;
 		return 0;
 	}
 	fresh = add_task(walk, act);
@@ -171,7 +171,7 @@ static int apply_exec(struct tasks_walk *walk, const struct jp_event *act)
 		return -ENOMEM;
 	/* The task was created by the exec, so not forked, unless the exec is the only event of a
 	 * new process. */
-	fresh->forked = act->task.how == JP_HOW_EXEC && !other;
+	fresh->forked = act->task.how == JP_HOW_EXEC && !by_other_thread;
 	return fresh->forked ? add_inherited_name(walk, act) : 0;
 }
 

@@ -262,15 +262,15 @@ static bool step_to_next_frame(struct oracle_walk *walk)
 
 static uint32_t find_longest_detour(const struct jp_truth_path *path)
 {
-	uint32_t most = 0;
+	uint32_t max = 0;
 
 	for (uint32_t d = 0; d < path->depth; d++) {
 		const struct jp_truth_frames *frames = path->functions[d]->frames;
 
-		if (frames && frames->detour && frames->detour->count > most)
-			most = frames->detour->count;
+		if (frames && frames->detour && frames->detour->count > max)
+			max = frames->detour->count;
 	}
-	return most;
+	return max;
 }
 
 /* Fills @entries with S of each function of @activation, down to @depth. */
@@ -286,12 +286,12 @@ static uint64_t *list_entries(const struct jp_machine *machine,
 }
 
 static uint64_t *list_callers(const struct jp_truth_activation *activation, uint32_t depth,
-			      const struct jp_truth_root *root, uint64_t *whole)
+			      const struct jp_truth_root *root, uint64_t *frames)
 {
 	for (int64_t d = find_caller(activation, depth); d >= 0; d = find_caller(activation, d))
-		*whole++ = get_return_address(activation->path->functions[d]);
-	memcpy(whole, root->frames, root->count * sizeof(*whole));
-	return whole + root->count;
+		*frames++ = get_return_address(activation->path->functions[d]);
+	memcpy(frames, root->frames, root->count * sizeof(*frames));
+	return frames + root->count;
 }
 
 /* Returns the largest number of addresses that a walk of @activation can find. */
@@ -308,10 +308,10 @@ bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_activatio
 {
 	const struct jp_truth_root *root = activation->root[jp_method_root(method)];
 	const struct jp_truth_activation *interrupted = activation->interrupted;
-	size_t most = count_most_addresses(activation) +
-		      (interrupted ? count_most_addresses(interrupted) : 0);
+	size_t max = count_most_addresses(activation) +
+		     (interrupted ? count_most_addresses(interrupted) : 0);
 	uint32_t over_depth = 0;
-	uint64_t *whole, *rest;
+	uint64_t *frames, *rest;
 	struct oracle_walk walk = {.truth = truth,
 				   .activation = activation,
 				   .root = root,
@@ -328,24 +328,24 @@ bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_activatio
 	     !jp_truth_find_place(stack->machine, interrupted, interrupted->interrupted_ip,
 				  interrupted->interrupted_sp, &over_depth)))
 		return false;
-	if (!jp_array_reserve(&stack->buf, &stack->buf_size, 3 * most + depth + over_depth + 2))
+	if (!jp_array_reserve(&stack->buf, &stack->buf_size, 3 * max + depth + over_depth + 2))
 		return false;
-	whole = stack->whole = stack->buf;
-	stack->seen = stack->buf + most;
-	stack->at = stack->buf + 2 * most;
-	rest = stack->buf + 3 * most;
+	frames = stack->whole = stack->buf;
+	stack->seen = stack->buf + max;
+	stack->at = stack->buf + 2 * max;
+	rest = stack->buf + 3 * max;
 	walk.entries = list_entries(stack->machine, activation, depth, rest);
-	*whole++ = ip;
-	whole = list_callers(activation, depth, interrupted ? activation->root[JP_DUMP] : root,
-			     whole);
+	*frames++ = ip;
+	frames = list_callers(activation, depth, interrupted ? activation->root[JP_DUMP] : root,
+			      frames);
 	if (interrupted) {
 		walk.over_entries =
 			list_entries(stack->machine, interrupted, over_depth, rest + depth + 1);
-		*whole++ = interrupted->interrupted_ip;
-		whole = list_callers(interrupted, over_depth,
-				     interrupted->root[jp_method_root(method)], whole);
+		*frames++ = interrupted->interrupted_ip;
+		frames = list_callers(interrupted, over_depth,
+				      interrupted->root[jp_method_root(method)], frames);
 	}
-	stack->nr_whole = whole - stack->whole;
+	stack->nr_whole = frames - stack->whole;
 	stack->nr_seen = 0;
 	stack->faithful = true;
 	add_expected_frame(&walk, ip, 0);

@@ -14,7 +14,8 @@ struct words_walk {
 /* Reports the frame of the function with S @entry, at @insn. */
 static void report_frame(struct words_walk *walk, const struct jp_truth_insn *insn, uint64_t entry)
 {
-	const uint64_t own = entry + walk->frames->pushed - 2 * jp_machine_word(walk->frames);
+	const uint64_t record_addr =
+		entry + walk->frames->pushed - 2 * jp_machine_word(walk->frames);
 	const uint8_t bp = insn->bp & ~JP_INSN_FLAGS;
 
 	/* If calls push nothing, only a function with a frame stores its return address. */
@@ -24,9 +25,9 @@ static void report_frame(struct words_walk *walk, const struct jp_truth_insn *in
 	if (bp == JP_BP_CALLER)
 		return;
 	if (walk->is_known)
-		walk->report(walk->context, own, walk->fp, 0);
+		walk->report(walk->context, record_addr, walk->fp, 0);
 	walk->is_known = bp == JP_BP_OWN;
-	walk->fp = own + walk->frames->fp_above;
+	walk->fp = record_addr + walk->frames->fp_above;
 }
 
 bool jp_truth_visit_stack_words(const struct jp_truth_stack *stack, jp_truth_word report,

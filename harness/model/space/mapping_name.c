@@ -82,14 +82,14 @@ size_t jp_mapping_name_length(const char *name)
 	return length > tail && strcmp(name + length - tail, deleted) == 0 ? length - tail : length;
 }
 
-bool jp_mapping_same_name(const char *one, const char *other)
+bool jp_mapping_same_name(const char *name, const char *other_name)
 {
-	const size_t a = strlen(one), b = strlen(other), shorter = a < b ? a : b;
+	const size_t a = strlen(name), b = strlen(other_name), shorter = a < b ? a : b;
 
 	/* The suffix " (deleted)" may also belong to the file's own name: one of the names can then
 	 * have it twice. */
-	return memcmp(one, other, shorter) == 0 &&
-	       (a == b || jp_mapping_name_length(a < b ? other : one) == shorter);
+	return memcmp(name, other_name, shorter) == 0 &&
+	       (a == b || jp_mapping_name_length(a < b ? other_name : name) == shorter);
 }
 
 /* Returns the rest of @base after "PREFIXpid-index", or NULL if it does not match. */

@@ -20,7 +20,7 @@ enum jp_backing jp_mapping_backing(const char *name);
  * removed or replaced. */
 size_t jp_mapping_name_length(const char *name);
 /* Returns whether both names can be names of one file, before or after its removal. */
-bool jp_mapping_same_name(const char *one, const char *other);
+bool jp_mapping_same_name(const char *name, const char *other_name);
 /* Returns whether jitproof's or perf's inject creates files with names like @path. */
 bool jp_mapping_injected(const char *path);
 /* Returns whether code can be in the mapping of @event: the mapping is executable; or it is a

@@ -65,25 +65,25 @@ void jp_places_free(struct jp_places *places)
 
 struct jp_places_process *jp_places_get_process(struct jp_places *places, uint32_t pid)
 {
-	struct jp_places_process *process = places->last, **known;
+	struct jp_places_process *process = places->last, **slot;
 
 	if (process && process->pid == pid)
 		return process;
-	known = jp_map_at(&places->processes, pid, sizeof(*known));
-	if (!known)
+	slot = jp_map_at(&places->processes, pid, sizeof(*slot));
+	if (!slot)
 		return NULL;
-	if (!*known) {
-		*known = calloc(1, sizeof(**known));
-		if (!*known)
+	if (!*slot) {
+		*slot = calloc(1, sizeof(**slot));
+		if (!*slot)
 			return NULL;
-		(*known)->pid = pid;
-		(*known)->checked = UINT64_MAX;
+		(*slot)->pid = pid;
+		(*slot)->checked = UINT64_MAX;
 	}
-	return places->last = *known;
+	return places->last = *slot;
 }
 
 void jp_places_look_up(struct jp_places *places, const struct jp_places_process *process,
-		       uint64_t addr, struct jp_stretch *found)
+		       uint64_t addr, struct jp_stretch *stretch)
 {
 	const struct jp_mapping *mapping =
 		jp_replay_find_at_or_above(places->replay, process->pid, addr);
@@ -92,29 +92,29 @@ void jp_places_look_up(struct jp_places *places, const struct jp_places_process 
 	bool mapped = mapping && mapping->start <= addr;
 	uint64_t end = mapped ? mapping->end : mapping ? mapping->start : JP_CONTEXT_MAX;
 
-	found->epoch = process->epoch;
-	found->start = mapped ? mapping->start : before ? before->end : 0;
+	stretch->epoch = process->epoch;
+	stretch->start = mapped ? mapping->start : before ? before->end : 0;
 	/* Code from before an exec is gone, but a jitdump's times may be from another clock. */
 	if (!mapped && (mapping = jp_replay_find_as_perf(places->replay, process->pid, addr)) &&
 	    jp_mapping_injected(mapping->name)) {
-		found->start = jp_max(found->start, mapping->start);
+		stretch->start = jp_max(stretch->start, mapping->start);
 		end = jp_min(end, mapping->end);
 		mapped = true;
 	}
-	found->size = end - found->start;
-	found->place = JP_PLACE_UNMAPPED;
-	found->root = false;
-	found->note = 0;
-	found->name = NULL;
+	stretch->size = end - stretch->start;
+	stretch->place = JP_PLACE_UNMAPPED;
+	stretch->root = false;
+	stretch->note = 0;
+	stretch->name = NULL;
 	/* perf record -d also records data mappings, which have no code. simpleperf records code
 	 * without PROT_EXEC: the files of an Android JIT, and interpreted .vdex files. perf finds
 	 * samples in any mapping (maps__find() in tools/perf/util/maps.c). */
 	if (!mapped || !mapping->code)
 		return;
-	found->name = mapping->name;
-	found->place = jp_place_classify(mapping->backing, mapping->name);
-	found->root = (found->place == JP_PLACE_FILE && is_runtime(mapping->name)) ||
-		      (process->program && strcmp(mapping->name, process->program) == 0);
+	stretch->name = mapping->name;
+	stretch->place = jp_place_classify(mapping->backing, mapping->name);
+	stretch->root = (stretch->place == JP_PLACE_FILE && is_runtime(mapping->name)) ||
+			(process->program && strcmp(mapping->name, process->program) == 0);
 }
 
 static void start_epoch(struct jp_places *places, struct jp_places_process *process)

@@ -64,9 +64,9 @@ struct jp_places_process *jp_places_get_process(struct jp_places *places, uint32
 enum jp_place jp_place_classify(enum jp_backing backing, const char *name);
 /* Assigns a new epoch if the address space of @process changed since the last check. */
 void jp_places_update_epoch(struct jp_places *places, struct jp_places_process *process);
-/* Looks @addr up in the replay and fills @found. */
+/* Looks @addr up in the replay and fills @stretch. */
 void jp_places_look_up(struct jp_places *places, const struct jp_places_process *process,
-		       uint64_t addr, struct jp_stretch *found);
+		       uint64_t addr, struct jp_stretch *stretch);
 
 /* Returns whether @sample belongs to no known process: it is from a virtual machine, whose mappings
  * are not recorded, or from a task that had exited (pid -1). */

@@ -243,14 +243,14 @@ static int split_child(const struct jp_range_kind *kind, struct ranges_node *par
 	struct ranges_node *full = get_exclusive_node(kind, &get_children(parent)[i].node, 0),
 			   *next;
 	const size_t where = full ? find_item(kind, full, addr) : 0;
-	const size_t kept = !where ? 1 : where >= MOST - 1 ? MOST - 1 : MOST / 2;
+	const size_t nr_kept = !where ? 1 : where >= MOST - 1 ? MOST - 1 : MOST / 2;
 
-	next = full ? make_node(kind, full->level, MOST - kept + 1) : NULL;
+	next = full ? make_node(kind, full->level, MOST - nr_kept + 1) : NULL;
 	if (!next)
 		return -ENOMEM;
-	next->count = MOST - kept;
-	memcpy(next->words, get_item(kind, full, kept), next->count * get_item_size(kind, full));
-	full->count = kept;
+	next->count = MOST - nr_kept;
+	memcpy(next->words, get_item(kind, full, nr_kept), next->count * get_item_size(kind, full));
+	full->count = nr_kept;
 	get_children(parent)[i].end = get_last_end(kind, full);
 	*(struct ranges_child *)insert_item(kind, parent, i + 1) =
 		(struct ranges_child){get_last_end(kind, next), next};
@@ -306,22 +306,22 @@ static void shorten_in_node(const struct jp_range_kind *kind, struct ranges_node
 			    uint64_t addr, uint64_t end)
 {
 	const size_t i = find_item(kind, node, addr);
-	bool gone;
+	bool is_empty;
 
 	if (node->level) {
 		struct ranges_child *child = &get_children(node)[i];
 
 		shorten_in_node(kind, child->node, addr, end);
-		gone = !child->node->count;
-		if (gone)
+		is_empty = !child->node->count;
+		if (is_empty)
 			free(child->node);
 		else
 			child->end = get_last_end(kind, child->node);
 	} else {
-		gone = get_range(kind, node, i)->start >= end;
+		is_empty = get_range(kind, node, i)->start >= end;
 		get_range(kind, node, i)->end = end;
 	}
-	if (gone)
+	if (is_empty)
 		remove_item(kind, node, i);
 }
 
@@ -403,9 +403,9 @@ int jp_ranges_put(struct jp_ranges **ranges, const void *fresh)
 		       ?: make_ranges_exclusive(ranges) ?: insert_range(*ranges, range);
 }
 
-static bool are_values_equal(const void *one, const void *next)
+static bool are_values_equal(const void *range, const void *next)
 {
-	return ((const struct jp_range *)one)->value == ((const struct jp_range *)next)->value;
+	return ((const struct jp_range *)range)->value == ((const struct jp_range *)next)->value;
 }
 
 struct jp_ranges *jp_ranges_new(void)

@@ -126,9 +126,9 @@ static const struct jp_range_kind mappings = {.size = sizeof(struct jp_mapping),
 
 /* Returns whether two inode generations may be of one file. An inode number is reused after its
  * file is removed. */
-static bool do_generations_agree(uint64_t one, uint64_t other)
+static bool do_generations_agree(uint64_t a, uint64_t b)
 {
-	return !one || !other || one == other;
+	return !a || !b || a == b;
 }
 
 /* Returns whether @mapping describes the same mapping as @known: one record may be synthesized and
@@ -236,9 +236,11 @@ static int keep_mappings_before_exec(struct mapped_space *space)
 		space->ranges = NULL;
 		return 0;
 	}
-	for (struct jp_mapping *one = jp_ranges_find_at_or_above(space->ranges, 0); one && !failed;
-	     one = one->end ? jp_ranges_find_at_or_above(space->ranges, one->end) : NULL)
-		failed = jp_ranges_put(&space->older, one);
+	for (struct jp_mapping *mapping = jp_ranges_find_at_or_above(space->ranges, 0);
+	     mapping && !failed;
+	     mapping = mapping->end ? jp_ranges_find_at_or_above(space->ranges, mapping->end)
+				    : NULL)
+		failed = jp_ranges_put(&space->older, mapping);
 	return failed;
 }
 
@@ -304,18 +306,18 @@ static int apply_protect(struct jp_replay *replay, const struct jp_event *event)
 
 	for (uint64_t addr = event->map.addr; addr < end; addr = next) {
 		const struct jp_mapping *old = jp_replay_find_at_or_above(replay, event->pid, addr);
-		struct jp_event one = *event;
+		struct jp_event part_event = *event;
 		int failed;
 
 		if (!old || old->start >= end)
 			break;
 		addr = jp_max(addr, old->start);
 		next = old->end < end ? old->end : end;
-		one.map.addr = addr;
-		one.map.len = next - addr;
-		one.map.pgoff = old->pgoff + (addr - old->start);
-		one.map.name = old->name;
-		failed = apply_map(replay, &one);
+		part_event.map.addr = addr;
+		part_event.map.len = next - addr;
+		part_event.map.pgoff = old->pgoff + (addr - old->start);
+		part_event.map.name = old->name;
+		failed = apply_map(replay, &part_event);
 		if (failed)
 			return failed;
 	}
@@ -325,17 +327,17 @@ static int apply_protect(struct jp_replay *replay, const struct jp_event *event)
 static int apply_remap(struct jp_replay *replay, const struct jp_event *event)
 {
 	const struct jp_mapping *old = jp_replay_find(replay, event->pid, event->map.addr);
-	struct jp_event one = *event;
+	struct jp_event part_event = *event;
 
 	if (!old)
 		return 0;
-	one.map.addr = event->map.to;
-	one.map.len = event->map.to_len;
-	one.map.pgoff = old->pgoff + (event->map.addr - old->start);
-	one.map.prot = old->prot;
-	one.map.name = old->name;
+	part_event.map.addr = event->map.to;
+	part_event.map.len = event->map.to_len;
+	part_event.map.pgoff = old->pgoff + (event->map.addr - old->start);
+	part_event.map.prot = old->prot;
+	part_event.map.name = old->name;
 	return jp_replay_unmap(replay, event->pid, event->map.addr, event->map.len)
-		       ?: apply_map(replay, &one);
+		       ?: apply_map(replay, &part_event);
 }
 
 int jp_replay_apply(struct jp_replay *replay, const struct jp_event *event)

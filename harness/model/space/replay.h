@@ -28,10 +28,10 @@ struct jp_mapping {
 
 /* Returns whether both mappings may be of one file as far as their build ids show. Equal build ids
  * of a replay have the same address. */
-static inline bool jp_mapping_build_ids_agree(const struct jp_mapping *one,
+static inline bool jp_mapping_build_ids_agree(const struct jp_mapping *mapping,
 					      const struct jp_mapping *other)
 {
-	return !one->build_id || !other->build_id || one->build_id == other->build_id;
+	return !mapping->build_id || !other->build_id || mapping->build_id == other->build_id;
 }
 
 struct jp_replay;

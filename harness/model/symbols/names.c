@@ -157,19 +157,19 @@ static struct jp_name find_in_file(const struct named_file *named, const struct 
 static const struct named_process *find_process(struct jp_names *names, uint32_t pid)
 {
 	struct named_process *process = jp_map_find(&names->processes, pid);
-	struct jp_found_file found;
+	struct jp_found_file file;
 
 	if (process)
 		return process;
 	process = jp_map_at(&names->processes, pid, sizeof(*process));
 	if (!process)
 		return NULL;
-	process->missing = jp_file_find_map(names->finder, pid, &found);
+	process->missing = jp_file_find_map(names->finder, pid, &file);
 	if (process->missing)
 		return process;
-	process->map = jp_perf_map_read(found.fd, found.path, found.size, NULL);
+	process->map = jp_perf_map_read(file.fd, file.path, file.size, NULL);
 	process->missing = process->map ? 0 : -EINVAL;
-	jp_found_file_close(&found);
+	jp_found_file_close(&file);
 	return process;
 }
 

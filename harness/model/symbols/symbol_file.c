@@ -10,9 +10,9 @@ struct held {
 	const struct jp_found_file *symbols, *runtime; /* elements of @files, possibly the same */
 };
 
-static struct jp_elf_input make_input(const struct jp_found_file *found)
+static struct jp_elf_input make_input(const struct jp_found_file *file)
 {
-	return (struct jp_elf_input){found->fd, found->image, found->size};
+	return (struct jp_elf_input){file->fd, file->image, file->size};
 }
 
 /* Reads the debug link from the file itself into @link, and its build id if the capture has
@@ -20,32 +20,31 @@ static struct jp_elf_input make_input(const struct jp_found_file *found)
 static void read_links(struct jp_file_finder *finder, struct jp_wanted_file *wanted, char *link,
 		       size_t size)
 {
-	struct jp_found_file found;
+	struct jp_found_file file;
 	struct jp_elf_input input;
 
-	if (jp_file_find(finder, wanted, JP_FILE_ITSELF, &found, NULL))
+	if (jp_file_find(finder, wanted, JP_FILE_ITSELF, &file, NULL))
 		return;
-	input = make_input(&found);
+	input = make_input(&file);
 	if (jp_elf_debuglink(&input, link, size))
 		wanted->link = link;
-	if (!wanted->id.size &&
-	    jp_elf_build_id(found.fd, found.image, found.size, &wanted->id, NULL))
+	if (!wanted->id.size && jp_elf_build_id(file.fd, file.image, file.size, &wanted->id, NULL))
 		wanted->id.size = 0;
-	jp_found_file_close(&found);
+	jp_found_file_close(&file);
 }
 
-/* Keeps @found as the file with symbols, as the file that ran, or as both. Returns whether it was
+/* Keeps @file as the file with symbols, as the file that ran, or as both. Returns whether it was
  * kept. */
-static bool keep_file(struct held *held, const struct jp_found_file *found,
+static bool keep_file(struct held *held, const struct jp_found_file *file,
 		      struct jp_elf_tables tables)
 {
 	const bool symbols = tables.symtab && !held->symbols;
 	const bool runtime = tables.dynsym && !held->runtime;
 
 	if (symbols)
-		held->symbols = found;
+		held->symbols = file;
 	if (runtime)
-		held->runtime = found;
+		held->runtime = file;
 	held->count += symbols || runtime;
 	return symbols || runtime;
 }
@@ -55,7 +54,7 @@ static bool keep_file(struct held *held, const struct jp_found_file *found,
 static void find_files(struct held *held, struct jp_symbol_file *file,
 		       struct jp_file_finder *finder, const struct jp_wanted_file *wanted)
 {
-	bool any = false;
+	bool has_file = false;
 
 	for (int place = 0; place < JP_FILE_PLACES && !(held->symbols && held->runtime);) {
 		struct jp_found_file *found = &held->files[held->count];
@@ -65,7 +64,7 @@ static void find_files(struct held *held, struct jp_symbol_file *file,
 		file->missing = jp_file_find(finder, wanted, place, found, NULL);
 		if (file->missing)
 			break;
-		any = true;
+		has_file = true;
 		place = found->place + 1;
 		input = make_input(found);
 		tables = jp_elf_tables(&input);
@@ -74,7 +73,7 @@ static void find_files(struct held *held, struct jp_symbol_file *file,
 		if (!keep_file(held, found, tables))
 			jp_found_file_close(found);
 	}
-	if (any)
+	if (has_file)
 		file->missing = 0;
 }
 

@@ -47,14 +47,14 @@ static size_t read_code(struct jp_call_sites *sites, const struct jp_mapping *ma
 {
 	const struct jp_wanted_file wanted = {
 		.path = mapping->name, .id = *entry->id, .pid = mapping->pid};
-	struct jp_found_file found;
+	struct jp_found_file file;
 
-	if (jp_file_find(sites->finder, &wanted, JP_FILE_ITSELF, &found, NULL))
+	if (jp_file_find(sites->finder, &wanted, JP_FILE_ITSELF, &file, NULL))
 		return 0;
-	size = offset < found.size ? jp_min(found.size - offset, size) : 0;
-	if (found.fd < 0 || jp_file_read_at(found.fd, found.path, code, size, offset, NULL))
+	size = offset < file.size ? jp_min(file.size - offset, size) : 0;
+	if (file.fd < 0 || jp_file_read_at(file.fd, file.path, code, size, offset, NULL))
 		size = 0;
-	jp_found_file_close(&found);
+	jp_found_file_close(&file);
 	return size;
 }
 

@@ -266,16 +266,16 @@ static struct jp_cfi *open_from_finder(const struct jp_elf_store *store, const s
 {
 	const struct jp_wanted_file wanted = {
 		.path = entry->path, .id = entry->id, .ino = entry->ino, .pid = pid};
-	struct jp_found_file found;
+	struct jp_found_file file;
 	struct jp_cfi *cfi = NULL;
 	int place = 0;
 
 	while (!cfi && place < JP_FILE_PLACES &&
-	       !jp_file_find(store->finder, &wanted, place, &found, err)) {
-		cfi = found.image ? jp_cfi_open_image(found.image, found.size, err)
-				  : jp_cfi_open(found.fd, err);
-		place = found.place + 1;
-		jp_found_file_close(&found);
+	       !jp_file_find(store->finder, &wanted, place, &file, err)) {
+		cfi = file.image ? jp_cfi_open_image(file.image, file.size, err)
+				 : jp_cfi_open(file.fd, err);
+		place = file.place + 1;
+		jp_found_file_close(&file);
 	}
 	return cfi;
 }

@@ -87,7 +87,7 @@ uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struc
 		if (!caller)
 			break;
 		*frame++ = caller;
-		for (unsigned left = step->row.count; --left;) {
+		for (unsigned remaining = step->row.count; --remaining;) {
 			rule++;
 			regs->r[rule->target] = jp_load64(bytes + rule->offset);
 		}

@@ -30,7 +30,7 @@ enum jp_method jp_method_root(enum jp_method method)
 
 uint32_t jp_methods_parse(const char *list)
 {
-	uint32_t found = 0;
+	uint32_t mask = 0;
 
 	for (;;) {
 		size_t length = strcspn(list, ",");
@@ -39,11 +39,11 @@ uint32_t jp_methods_parse(const char *list)
 		while (method < JP_METHODS && (strlen(methods[method].name) != length ||
 					       strncmp(methods[method].name, list, length) != 0))
 			method++;
-		if (method == JP_METHODS || found >> method & 1)
+		if (method == JP_METHODS || mask >> method & 1)
 			return 0;
-		found |= UINT32_C(1) << method;
+		mask |= UINT32_C(1) << method;
 		if (!list[length])
-			return found;
+			return mask;
 		list += length + 1;
 	}
 }

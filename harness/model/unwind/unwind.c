@@ -99,9 +99,9 @@ void jp_unwinder_max_stack(struct jp_unwinder *unwinder, uint64_t addresses)
 	unwinder->max_stack = addresses;
 }
 
-static bool stop_walk(struct unwinding *walk, enum jp_unwind_stop why)
+static bool stop_walk(struct unwinding *walk, enum jp_unwind_stop stop)
 {
-	walk->stop = why;
+	walk->stop = stop;
 	return false;
 }
 

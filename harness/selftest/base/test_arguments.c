@@ -5,7 +5,7 @@
 
 TEST(arguments)
 {
-	char *more[] = {"%s", "", NULL};
+	char *extra_words[] = {"%s", "", NULL};
 	struct jp_arguments arguments = {0};
 	bool good = true;
 
@@ -18,9 +18,9 @@ TEST(arguments)
 	check(good && arguments.count == 100 && !strcmp(arguments.list[99], "--number=99") &&
 		      !arguments.list[100] && !arguments.failed,
 	      "a hundred arguments are followed by NULL");
-	jp_arguments_add_all(&arguments, more);
+	jp_arguments_add_all(&arguments, extra_words);
 	check(arguments.count == 102 && !strcmp(arguments.list[100], "%s") &&
-		      arguments.list[100] != more[0] && !*arguments.list[101] &&
+		      arguments.list[100] != extra_words[0] && !*arguments.list[101] &&
 		      !arguments.list[102],
 	      "arguments are copied unchanged, even an empty one");
 	jp_arguments_free(&arguments);

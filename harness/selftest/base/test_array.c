@@ -103,14 +103,14 @@ TEST(binary_search)
 		ids[i] = 3 * (i / 3) + 2; /* add each id three times */
 	for (size_t count = 0; count <= 40; count++)
 		for (uint64_t id = 0; id < 50; id++) {
-			size_t least = 0, above = 0;
+			size_t min = 0, above = 0;
 
-			while (least < count && ids[least] < id)
-				least++;
+			while (min < count && ids[min] < id)
+				min++;
 			while (above < count && ids[above] <= id)
 				above++;
 			jp_search(index, count, ids[index] < id);
-			good &= index == least;
+			good &= index == min;
 			jp_search(index, count, ids[index] <= id);
 			good &= index == above;
 		}

@@ -61,7 +61,7 @@ static struct jp_box (*make_box)(uint64_t i);
 static void query_all(size_t count)
 {
 	struct jp_boxes boxes = {0};
-	size_t item, found = 0;
+	size_t item, nr_found = 0;
 	int failed = 0;
 
 	start_cost();
@@ -75,10 +75,11 @@ static void query_all(size_t count)
 		const struct jp_box one = make_box(i);
 
 		for (size_t cursor = 0; jp_boxes_find_next(&boxes, 1, &one, &cursor, &item);)
-			found++;
+			nr_found++;
 	}
 	end_cost();
-	check(!failed && found <= 2 * count, "queries of %zu boxes find only %zu", count, found);
+	check(!failed && nr_found <= 2 * count, "queries of %zu boxes find only %zu", count,
+	      nr_found);
 	jp_boxes_free(&boxes);
 }
 

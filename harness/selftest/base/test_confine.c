@@ -133,20 +133,20 @@ static bool make_files(void)
 	       !chmod(scratch_folder(), 0711);
 }
 
-static void test_few_descriptors(const char *in, const char *other)
+static void test_few_descriptors(const char *in, const char *folder)
 {
-	const struct jp_readable readable = {.input = in, .folders = {other}};
+	const struct jp_readable readable = {.input = in, .folders = {folder}};
 	struct rlimit old, few;
 	bool opened = false;
 	int nr_refused = 0;
 
 	getrlimit(RLIMIT_NOFILE, &old);
-	for (rlim_t most = 3; most < MOST && !opened; most++) {
+	for (rlim_t max = 3; max < MOST && !opened; max++) {
 		struct jp_delegate delegate;
 		struct jp_error err = {""};
 		int failed;
 
-		few = (struct rlimit){most, old.rlim_max};
+		few = (struct rlimit){max, old.rlim_max};
 		setrlimit(RLIMIT_NOFILE, &few);
 		failed = jp_delegate_open(&delegate, &readable, &err);
 		setrlimit(RLIMIT_NOFILE, &old);
@@ -154,7 +154,7 @@ static void test_few_descriptors(const char *in, const char *other)
 		nr_refused += failed == -EMFILE;
 		check(failed ? failed == -EMFILE && strstr(err.text, strerror(EMFILE))
 			     : delegate.folders[0].fd >= 0 && delegate.folders[1].fd >= 0,
-		      "a limit of %d descriptors: %s", (int)most, failed ? err.text : "enough");
+		      "a limit of %d descriptors: %s", (int)max, failed ? err.text : "enough");
 		jp_delegate_close(&delegate);
 	}
 	check(opened && nr_refused > 1, "%d limits are too low, the next is enough", nr_refused);
@@ -166,8 +166,8 @@ TEST(confine)
 		.readable = {.input = scratch_make("in"), .harmless = is_harmless}};
 	struct jp_error err = {""};
 	struct jp_new_file file;
-	char kept[128], other[128];
-	const pid_t own = getpid();
+	char kept_path[128], other_path[128];
+	const pid_t own_pid = getpid();
 	const bool root = !geteuid();
 	int status = -1, ret;
 
@@ -175,12 +175,12 @@ TEST(confine)
 		      0);
 	if (!check(make_files(), "files are made"))
 		return;
-	snprintf(kept, sizeof(kept), "%s", scratch_path("kept"));
-	check(jp_new_file_open(&file, kept, 0600, &err) >= 0 &&
+	snprintf(kept_path, sizeof(kept_path), "%s", scratch_path("kept"));
+	check(jp_new_file_open(&file, kept_path, 0600, &err) >= 0 &&
 		      !jp_output_folder_begin(scratch_path("made"), &err),
 	      "outputs are opened %s", err.text);
-	snprintf(other, sizeof(other), "%s", scratch_path("else"));
-	test_few_descriptors(confine.readable.input, other);
+	snprintf(other_path, sizeof(other_path), "%s", scratch_path("else"));
+	test_few_descriptors(confine.readable.input, other_path);
 	ret = jp_confine_enter(&confine, &status, &err);
 	if (!ret) {
 		if (root) { /* an ordinary user may read all files, as their owner */
@@ -188,7 +188,7 @@ TEST(confine)
 				    "root has become nobody");
 			try_reading();
 		}
-		try_acting(own);
+		try_acting(own_pid);
 		try_outputs(&file);
 		_exit(7);
 	}
@@ -196,6 +196,7 @@ TEST(confine)
 	for (unsigned int i = 0; i < shared->count; i++)
 		check(shared->all[i].good, "%s", shared->all[i].what);
 	check(shared->count > 10, "the confined process reported %u results", shared->count);
-	check(!access(kept, F_OK) && !access(scratch_path("made/one"), F_OK), "both outputs exist");
+	check(!access(kept_path, F_OK) && !access(scratch_path("made/one"), F_OK),
+	      "both outputs exist");
 	check(waitpid(-1, NULL, 0) < 0, "no child process is left");
 }

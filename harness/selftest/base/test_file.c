@@ -19,7 +19,7 @@ static void write_test_file(const char *text, size_t size)
 
 typedef char *(*reader)(const char *path, size_t limit, size_t *size, struct jp_error *err);
 
-static void test_reader(reader read_it, const char *how)
+static void test_reader(reader read_it, const char *open_method)
 {
 	static const size_t sizes[] = {0, 1, 4095, 4096, 4097, 8192, SIZE};
 	struct jp_error err = {""};
@@ -43,17 +43,18 @@ static void test_reader(reader read_it, const char *how)
 			   strstr(err.text, ": more than ");
 		free(text);
 	}
-	check(good, "%s: files of several sizes are read and get a NUL", how);
-	check(exact, "%s: a file as large as the limit is read", how);
-	check(refused, "%s: a file one byte larger than the limit is refused: '%s'", how, err.text);
+	check(good, "%s: files of several sizes are read and get a NUL", open_method);
+	check(exact, "%s: a file as large as the limit is read", open_method);
+	check(refused, "%s: a file one byte larger than the limit is refused: '%s'", open_method,
+	      err.text);
 	errno = 0;
 	text = read_it("/nowhere/file", SIZE, &size, &err);
 	check(!text && errno == ENOENT &&
 		      !strcmp(err.text, "/nowhere/file: No such file or directory"),
-	      "%s: a missing file is an error: '%s'", how, err.text);
+	      "%s: a missing file is an error: '%s'", open_method, err.text);
 	errno = 0;
 	text = read_it(scratch_folder(), SIZE, &size, NULL);
-	check(!text && errno, "%s: a folder is an error", how);
+	check(!text && errno, "%s: a folder is an error", open_method);
 }
 
 static void test_kinds_of_files(void)
@@ -165,16 +166,16 @@ struct pump {
 static void *drain_pipe(void *context)
 {
 	struct pump *pump = context;
-	size_t done = 0;
+	size_t nr_read = 0;
 	ssize_t some = 1;
 
-	while (done < SIZE && some > 0) {
+	while (nr_read < SIZE && some > 0) {
 		interrupt_thread(pump->other);
-		some = read(pump->fd, pump->got + done, 20000);
+		some = read(pump->fd, pump->got + nr_read, 20000);
 		if (some > 0)
-			done += (size_t)some;
+			nr_read += (size_t)some;
 	}
-	pump->good = done == SIZE && !memcmp(pump->got, bytes, SIZE);
+	pump->good = nr_read == SIZE && !memcmp(pump->got, bytes, SIZE);
 	return NULL;
 }
 
@@ -194,7 +195,7 @@ static void test_interruptions(void)
 {
 	static struct pump pump;
 	const struct sigaction action = {.sa_handler = handle_signal};
-	pthread_t other;
+	pthread_t drainer;
 	int fds[2], ret;
 	char *text;
 
@@ -202,20 +203,20 @@ static void test_interruptions(void)
 		abort();
 	pump.fd = fds[0];
 	pump.other = pthread_self();
-	if (pthread_create(&other, NULL, drain_pipe, &pump))
+	if (pthread_create(&drainer, NULL, drain_pipe, &pump))
 		abort();
 	ret = jp_file_write(fds[1], bytes, SIZE);
-	pthread_join(other, NULL);
+	pthread_join(drainer, NULL);
 	check(!ret && pump.good, "interrupted writes write all bytes");
 	close(fds[0]);
 	close(fds[1]);
 	if (pipe(fds))
 		abort();
 	pump.fd = fds[1];
-	if (pthread_create(&other, NULL, fill_pipe, &pump))
+	if (pthread_create(&drainer, NULL, fill_pipe, &pump))
 		abort();
 	text = jp_file_read_fd(fds[0], "pipe", SIZE, NULL, NULL);
-	pthread_join(other, NULL);
+	pthread_join(drainer, NULL);
 	check(pump.good && text && !strcmp(text, "late"), "an interrupted read reads all bytes");
 	free(text);
 	close(fds[0]);
@@ -223,19 +224,19 @@ static void test_interruptions(void)
 
 static void test_copy(void)
 {
-	const char *other = scratch_path("copy");
+	const char *copy_path = scratch_path("copy");
 	size_t size;
 	char *text;
 	int from, to;
 
 	write_test_file(bytes, SIZE);
 	from = open(path, O_RDONLY | O_CLOEXEC);
-	to = open(other, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	to = open(copy_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	check(!jp_file_copy(from, to, 100000) && lseek(from, 0, SEEK_CUR) == 100000 &&
 		      lseek(to, 0, SEEK_CUR) == 100000,
 	      "exactly the requested bytes are copied");
 	check(!jp_file_copy(from, to, UINT64_MAX), "the rest is copied");
-	text = jp_file_read(other, SIZE, &size, NULL);
+	text = jp_file_read(copy_path, SIZE, &size, NULL);
 	check(text && size == SIZE && !memcmp(text, bytes, SIZE), "the copy equals the file");
 	free(text);
 	check(jp_file_copy(from, to, 1) == -ENODATA, "copying beyond the end is an error");
@@ -251,14 +252,14 @@ static void test_copy(void)
 static char *open_and_clean_up(bool keep, int *fd, int *folder_fd, int *file_fd)
 {
 	jp_cleanup_free char *text = strdup("text");
-	jp_cleanup_close int none = -1, own = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	jp_cleanup_close int no_fd = -1, own_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	jp_cleanup_closedir DIR *dir = opendir("/"), *no_dir = NULL;
 	jp_cleanup_fclose FILE *file = fopen("/dev/null", "re"), *no_file = NULL;
 
-	*fd = own;
+	*fd = own_fd;
 	*folder_fd = dirfd(dir);
 	*file_fd = fileno(file);
-	errno = none == -1 && !no_dir && !no_file ? EXDEV : 0;
+	errno = no_fd == -1 && !no_dir && !no_file ? EXDEV : 0;
 	return keep ? jp_steal(&text) : NULL;
 }
 

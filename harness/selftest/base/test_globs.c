@@ -4,7 +4,7 @@
 
 #include "harness/selftest/support/check.h"
 
-static const char *const all[] = {"growth/anon", "growth/anon.map", "files/grow", "a[1]"};
+static const char *const case_names[] = {"growth/anon", "growth/anon.map", "files/grow", "a[1]"};
 
 /* Returns the names that @word selects, as bits, or ~0 if @word was refused. */
 static unsigned int choose_names(const char *word, struct jp_error *err)
@@ -13,12 +13,12 @@ static unsigned int choose_names(const char *word, struct jp_error *err)
 	char *list[] = {(char *)word};
 	unsigned int chosen = 0;
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		jp_arguments_add(&names, "%s", all[i]);
+	for (size_t i = 0; i < sizeof(case_names) / sizeof(*case_names); i++)
+		jp_arguments_add(&names, "%s", case_names[i]);
 	if (jp_globs_read(&globs, &(struct jp_operands){list, word ? 1 : 0}, &names, "case", err))
 		return ~0U;
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		chosen |= (unsigned int)jp_globs_match(&globs, all[i]) << i;
+	for (size_t i = 0; i < sizeof(case_names) / sizeof(*case_names); i++)
+		chosen |= (unsigned int)jp_globs_match(&globs, case_names[i]) << i;
 	return chosen;
 }
 

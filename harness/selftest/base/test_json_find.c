@@ -11,7 +11,7 @@ TEST(find)
 {
 	const char *const deep[] = {"t", "y", NULL}, *const n[] = {"n", NULL};
 	const char *const big[] = {"big", NULL}, *const less[] = {"less", NULL};
-	const char *const none[] = {"none", NULL}, *const missing[] = {"t", "n", NULL};
+	const char *const absent_path[] = {"none", NULL}, *const missing[] = {"t", "n", NULL};
 	uint64_t number = 0;
 	char value[8];
 
@@ -22,7 +22,7 @@ TEST(find)
 	check(!jp_json_find_number(text, deep, &number) &&
 		      !jp_json_find_number(text, big, &number) &&
 		      !jp_json_find_number(text, less, &number) &&
-		      !jp_json_find_number(text, none, &number) &&
+		      !jp_json_find_number(text, absent_path, &number) &&
 		      !jp_json_find_number(text, missing, &number),
 	      "strings, huge, negative, null and missing values are not found as numbers");
 }

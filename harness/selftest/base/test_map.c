@@ -181,7 +181,7 @@ static double compute_average_distance(const struct jp_map *map)
 /* Regular keys, such as addresses of pages or words, and pairs of ids, must not cluster. */
 TEST(regular_keys_do_not_cluster)
 {
-	double worst = 0, found;
+	double worst = 0, distance;
 	unsigned int worst_shift = 0;
 
 	for (unsigned int shift = 0; shift <= 52; shift++) {
@@ -189,9 +189,9 @@ TEST(regular_keys_do_not_cluster)
 
 		for (uint64_t i = 1; i <= 640; i++)
 			jp_map_at(&map, UINT64_C(0x7f0000000000) + (i << shift), 8);
-		found = compute_average_distance(&map);
-		if (found > worst) {
-			worst = found;
+		distance = compute_average_distance(&map);
+		if (distance > worst) {
+			worst = distance;
 			worst_shift = shift;
 		}
 		jp_map_free(&map);
@@ -204,9 +204,9 @@ TEST(regular_keys_do_not_cluster)
 		for (uint64_t pid = 1000; pid < 1026; pid++)
 			for (uint64_t id = 1; id <= 25; id++)
 				jp_map_at(&map, upper ? id << 32 | pid : pid << 32 | id, 8);
-		found = compute_average_distance(&map);
-		check(map.count == 26 * 25 && found < 4,
-		      "pairs of numbers lie close to their slots: %.1f off", found);
+		distance = compute_average_distance(&map);
+		check(map.count == 26 * 25 && distance < 4,
+		      "pairs of numbers lie close to their slots: %.1f off", distance);
 		jp_map_free(&map);
 	}
 }
@@ -273,25 +273,25 @@ TEST(same_hash)
 {
 	struct jp_text_pool pool = {0};
 	uint64_t words[2][2] = {{1, 2}, {3, 0}}, sums[2];
-	const struct jp_text *one, *other;
+	const struct jp_text *text, *other;
 
 	for (int i = 0; i < 2; i++) {
 		sums[i] = (16 ^ words[i][0]) * UINT64_C(0x9e3779b97f4a7c15);
 		sums[i] ^= sums[i] >> 29;
 	}
 	words[1][1] = words[0][1] ^ sums[0] ^ sums[1];
-	one = jp_text_keep(&pool, words[0], 16);
+	text = jp_text_keep(&pool, words[0], 16);
 	other = jp_text_keep(&pool, words[1], 16);
-	check(one && other && one != other && pool.by_hash.count == 1 && pool.count == 2 &&
-		      one == jp_text_keep(&pool, words[0], 16) &&
+	check(text && other && text != other && pool.by_hash.count == 1 && pool.count == 2 &&
+		      text == jp_text_keep(&pool, words[0], 16) &&
 		      other == jp_text_keep(&pool, words[1], 16) && pool.count == 2,
 	      "two texts with equal hashes stay two texts");
 	/* The hash must distinguish a text of one word from a longer text that begins with that
 	 * word. */
 	words[0][1] = sums[0] ^ 8 ^ words[0][0];
-	one = jp_text_keep(&pool, words[0], 16);
+	text = jp_text_keep(&pool, words[0], 16);
 	other = jp_text_keep(&pool, words[0], 8);
-	check(one && other && one != other && pool.by_hash.count == 2 && pool.count == 4,
+	check(text && other && text != other && pool.by_hash.count == 2 && pool.count == 4,
 	      "texts with equal hashes and different sizes stay two texts");
 	jp_text_pool_free(&pool);
 }

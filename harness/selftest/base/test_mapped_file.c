@@ -23,19 +23,19 @@ static int make_pages(void)
 		       : -1;
 }
 
-static void __attribute__((noreturn)) read_lost_page(bool ours)
+static void __attribute__((noreturn)) read_lost_page(bool in_ours)
 {
 	jp_cleanup_close int fd = make_pages(),
 			     err_fd = open(messages, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	const volatile char *map = jp_mapped_file(fd, "the input", 2 * 4096 + 1, NULL);
-	const volatile char *other = mmap(NULL, 3 * 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	const volatile char *plain_map = mmap(NULL, 3 * 4096, PROT_READ, MAP_PRIVATE, fd, 0);
 	struct jp_new_file half;
 
-	if (err_fd < 0 || dup2(err_fd, 2) < 0 || !map || other == MAP_FAILED || map[8192] ||
+	if (err_fd < 0 || dup2(err_fd, 2) < 0 || !map || plain_map == MAP_FAILED || map[8192] ||
 	    jp_new_file_open(&half, scratch_path("half"), 0600, NULL) < 0 || ftruncate(fd, 4096))
 		_exit(1);
 	/* Read past the mapping's last byte, as vector instructions do. */
-	_exit((ours ? map : other)[8192 + 200] ? 2 : 3);
+	_exit((in_ours ? map : plain_map)[8192 + 200] ? 2 : 3);
 }
 
 static bool no_output_is_left(void)

@@ -25,7 +25,7 @@ static void test_kernel_mounts(void)
 static void test_fuse_mount(uid_t user, const char *folder, int fuse)
 {
 	char options[96];
-	uid_t found = 1;
+	uid_t server = 1;
 	struct statx st;
 
 	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=%u,group_id=0", fuse,
@@ -34,9 +34,9 @@ static void test_fuse_mount(uid_t user, const char *folder, int fuse)
 		   "a FUSE mount is made: %s", strerror(errno)))
 		return;
 	check(!statx(AT_FDCWD, folder, AT_STATX_DONT_SYNC, 0, &st) &&
-		      jp_mount_find_server(makedev(st.stx_dev_major, st.stx_dev_minor), &found),
+		      jp_mount_find_server(makedev(st.stx_dev_major, st.stx_dev_minor), &server),
 	      "a user process serves the mount");
-	check(found == user, "the server's user is %u, expected %u", found, user);
+	check(server == user, "the server's user is %u, expected %u", server, user);
 	check(!umount2(folder, MNT_DETACH), "the mount is removed");
 }
 

@@ -20,27 +20,27 @@ static int count_entries(void)
 
 static bool file_has(const char *path, const char *text)
 {
-	char found[32];
+	char content[32];
 
-	return jp_file_text(path, found, sizeof(found)) >= 0 && !strcmp(found, text);
+	return jp_file_text(path, content, sizeof(content)) >= 0 && !strcmp(content, text);
 }
 
 static void test_replacement(const char *path)
 {
-	jp_cleanup_close int other = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	jp_cleanup_close int old_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 	struct jp_new_file file;
 	struct jp_error err = {""};
 	int fd = jp_new_file_open(&file, path, 0640, &err);
 	struct stat st;
 
-	check(other >= 0 && fd >= 0 && !jp_file_write(other, "old", 3) &&
+	check(old_fd >= 0 && fd >= 0 && !jp_file_write(old_fd, "old", 3) &&
 		      !jp_file_write(fd, "new", 3) && !close(fd),
 	      "a new file is written beside the old %s", err.text);
 	check(file_has(path, "old") && count_entries() == 1,
 	      "the old file stays and no temporary file is visible");
 	check(!jp_new_file_publish(&file, &err) && file_has(path, "new") && count_entries() == 1,
 	      "the new file replaces the old");
-	check(!jp_file_write(other, "more", 4) && file_has(path, "new") && !stat(path, &st) &&
+	check(!jp_file_write(old_fd, "more", 4) && file_has(path, "new") && !stat(path, &st) &&
 		      (st.st_mode & 07777) == 0640,
 	      "writing to the old file does not change the new, and the mode is as requested");
 	jp_new_file_discard(&file);

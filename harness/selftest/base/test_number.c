@@ -135,7 +135,7 @@ TEST(clocks)
 {
 	uint64_t before = jp_clock_now(), after = jp_clock_now(), hour = 3600 * JP_NS_PER_S;
 	struct timespec now, half = jp_clock_timespec(2 * JP_NS_PER_S + 999999999);
-	int left = jp_clock_ms_until(jp_clock_now() + 60 * JP_NS_PER_S);
+	int remaining = jp_clock_ms_until(jp_clock_now() + 60 * JP_NS_PER_S);
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	jp_clock_avoid_vdso();
@@ -147,7 +147,8 @@ TEST(clocks)
 	check(jp_clock_ns(CLOCK_PROCESS_CPUTIME_ID) < before,
 	      "the CPU time of the process is less than the time since boot");
 	check(half.tv_sec == 2 && half.tv_nsec == 999999999, "a timespec has both of its parts");
-	check(left > 50000 && left <= 60000, "until a deadline in a minute %d ms are left", left);
+	check(remaining > 50000 && remaining <= 60000,
+	      "until a deadline in a minute %d ms are left", remaining);
 	check(jp_clock_ms_until(before) == 0 && jp_clock_ms_until(0) == 0, "a past deadline: 0 ms");
 	check(jp_clock_ms_until(jp_clock_now() + 2 * hour) == 3600000 &&
 		      jp_clock_ms_until(UINT64_MAX) == 3600000,
@@ -156,11 +157,11 @@ TEST(clocks)
 	for (;;) {
 		uint64_t deadline = jp_clock_now() + JP_NS_PER_MS / 2;
 
-		left = jp_clock_ms_until(deadline);
+		remaining = jp_clock_ms_until(deadline);
 		if (jp_clock_now() < deadline)
 			break;
 	}
-	check(left == 1, "half a millisecond is rounded up");
+	check(remaining == 1, "half a millisecond is rounded up");
 }
 
 TEST(paths)
@@ -184,12 +185,11 @@ TEST(paths)
 
 TEST(comparison)
 {
-	const uint64_t least = 0, most = UINT64_MAX;
+	const uint64_t min = 0, max = UINT64_MAX;
 
-	check(jp_min(least, most) == least && jp_min(most, least) == least &&
-		      jp_max(least, most) == most && jp_max(most, least) == most &&
-		      jp_compare_by_value(&least, &most) < 0 &&
-		      jp_compare_by_value(&most, &least) > 0 && !jp_compare_by_value(&most, &most),
+	check(jp_min(min, max) == min && jp_min(max, min) == min && jp_max(min, max) == max &&
+		      jp_max(max, min) == max && jp_compare_by_value(&min, &max) < 0 &&
+		      jp_compare_by_value(&max, &min) > 0 && !jp_compare_by_value(&max, &max),
 	      "minimum, maximum and comparison of the extremes");
 	check(jp_round_up_to_words(0) == 0 && jp_round_up_to_words(1) == 8 &&
 		      jp_round_up_to_words(8) == 8 && jp_round_up_to_words(9) == 16 &&

@@ -51,7 +51,7 @@ static int read_line(const struct jp_option *options, const char *text, struct j
 {
 	static char buffer[200];
 	char *argv[20] = {"command"};
-	static char *kept[20];
+	static char *copy[20];
 	int argc = 1;
 
 	line = (struct line){.quiet = true};
@@ -59,8 +59,8 @@ static int read_line(const struct jp_option *options, const char *text, struct j
 	for (char *next, *word = strtok_r(buffer, " ", &next); word;
 	     word = strtok_r(NULL, " ", &next))
 		argv[argc++] = strcmp(word, "''") ? word : "";
-	memcpy(kept, argv, sizeof(kept));
-	return jp_options_read(options, argc, kept, err);
+	memcpy(copy, argv, sizeof(copy));
+	return jp_options_read(options, argc, copy, err);
 }
 
 static bool accepts(const char *text)
@@ -70,16 +70,16 @@ static bool accepts(const char *text)
 	return !read_line(table, text, &err);
 }
 
-static bool refuses(const char *text, const char *why)
+static bool refuses(const char *text, const char *reason)
 {
 	struct jp_error err = {""};
 
-	return read_line(table, text, &err) == -EINVAL && !strcmp(err.text, why);
+	return read_line(table, text, &err) == -EINVAL && !strcmp(err.text, reason);
 }
 
-static bool equals(const char *text, const char *what)
+static bool equals(const char *text, const char *expected)
 {
-	return text && !strcmp(text, what);
+	return text && !strcmp(text, expected);
 }
 
 TEST(values)

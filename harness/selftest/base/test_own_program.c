@@ -8,13 +8,14 @@
 
 TEST(own_program)
 {
-	char path[PATH_MAX], own[PATH_MAX], name[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
+	char path[PATH_MAX], own_path[PATH_MAX], name[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", own_path, sizeof(own_path) - 1);
 	struct jp_error err = {""};
 
 	check(length > 0, "the program has a path");
-	own[length > 0 ? length : 0] = '\0';
-	check(!jp_find_program_beside(path, strrchr(own, '/') + 1, &err) && strcmp(path, own) == 0,
+	own_path[length > 0 ? length : 0] = '\0';
+	check(!jp_find_program_beside(path, strrchr(own_path, '/') + 1, &err) &&
+		      strcmp(path, own_path) == 0,
 	      "the running program is in its folder");
 	check(jp_find_program_beside(path, "no-such-program", &err) == -ENOENT &&
 		      strstr(err.text, "no-such-program"),

@@ -23,36 +23,36 @@ static uint64_t measure_patience(void)
 /* Returns the shortest of some waits: a busy machine lengthens single waits. */
 static uint64_t measure_least_patience(void)
 {
-	uint64_t least = UINT64_MAX;
+	uint64_t min = UINT64_MAX;
 
 	for (int i = 0; i < 5; i++)
-		least = jp_min(least, measure_patience());
-	return least;
+		min = jp_min(min, measure_patience());
+	return min;
 }
 
 static void test_terminal(void)
 {
 	struct winsize size = {.ws_row = 24, .ws_col = 50};
-	int ours = posix_openpt(O_RDWR | O_NOCTTY), theirs;
+	int main_end = posix_openpt(O_RDWR | O_NOCTTY), terminal_end;
 	const int saved = dup(STDERR_FILENO);
 	char text[200] = "";
 	size_t length = 0;
 	ssize_t got;
 
-	if (ours < 0 || grantpt(ours) || unlockpt(ours))
+	if (main_end < 0 || grantpt(main_end) || unlockpt(main_end))
 		return;
-	theirs = open(ptsname(ours), O_RDWR | O_NOCTTY);
-	if (theirs < 0)
+	terminal_end = open(ptsname(main_end), O_RDWR | O_NOCTTY);
+	if (terminal_end < 0)
 		return;
-	ioctl(theirs, TIOCSWINSZ, &size);
-	dup2(theirs, STDERR_FILENO);
+	ioctl(terminal_end, TIOCSWINSZ, &size);
+	dup2(terminal_end, STDERR_FILENO);
 	jp_progress_show("%s", "0123456789 0123456789 0123456789 0123456789 0123456789");
 	jp_progress_clear();
 	jp_progress_clear();
 	dup2(saved, STDERR_FILENO);
-	close(theirs);
+	close(terminal_end);
 	/* The kernel passes the bytes on later, and fails a read() after the last byte. */
-	while ((got = read(ours, text + length, sizeof(text) - 1 - length)) > 0)
+	while ((got = read(main_end, text + length, sizeof(text) - 1 - length)) > 0)
 		length += (size_t)got;
 	check(!strcmp(text, "\r\033[K0123456789 0123456789 0123456789 0123456789 01"
 			    "...\r\033[K"),

@@ -5,7 +5,7 @@
 #include "harness/base/search_path.h"
 #include "harness/selftest/support/scratch.h"
 
-static char own[128], anyones[128], sticky[128], theirs[128];
+static char own_folder[128], anyones[128], sticky[128], foreign_folder[128];
 
 /* Returns whether the variable @name=@before of @user becomes @after for programs, and stays
  * unchanged for this process. Runs in a child, since the environment is made only once. */
@@ -54,34 +54,37 @@ static void make_folder(char *path, size_t size, const char *name, mode_t mode)
 
 TEST(search_path)
 {
-	char path[1024], kept[512];
+	char path[1024], expected[512];
 
-	snprintf(own, sizeof(own), "%s", scratch_make("own"));
-	check(!mkdir(own, 0755), "root's own folder is made");
+	snprintf(own_folder, sizeof(own_folder), "%s", scratch_make("own"));
+	check(!mkdir(own_folder, 0755), "root's own folder is made");
 	make_folder(anyones, sizeof(anyones), "anyone's", 0777);
 	make_folder(sticky, sizeof(sticky), "sticky", 01777);
-	make_folder(theirs, sizeof(theirs), "theirs", 0755);
-	if (geteuid() || chown(theirs, 65534, 65534)) {
+	make_folder(foreign_folder, sizeof(foreign_folder), "theirs", 0755);
+	if (geteuid() || chown(foreign_folder, 65534, 65534)) {
 		check(true, "PATH is cleaned # SKIP only root's is changed");
 		return;
 	}
-	snprintf(path, sizeof(path), "%s:%s:/usr/bin:%s:", theirs, own, anyones);
-	snprintf(kept, sizeof(kept), "%s:/usr/bin", own);
-	check(path_becomes(path, kept, 0), "others' folders and the working directory are removed");
+	snprintf(path, sizeof(path), "%s:%s:/usr/bin:%s:", foreign_folder, own_folder, anyones);
+	snprintf(expected, sizeof(expected), "%s:/usr/bin", own_folder);
+	check(path_becomes(path, expected, 0),
+	      "others' folders and the working directory are removed");
 	check(path_becomes(path, path, 65534), "an ordinary user's PATH is unchanged");
 	snprintf(path, sizeof(path), "bin:/usr/bin:%s:./x:/nowhere/at/all", sticky);
 	check(path_becomes(path, "/usr/bin", 0), "relative, sticky, missing folders are removed");
-	check(path_becomes(theirs, "/", 0), "an empty PATH becomes /, not the working directory");
+	check(path_becomes(foreign_folder, "/", 0),
+	      "an empty PATH becomes /, not the working directory");
 	check(path_becomes("/usr/bin:/bin", "/usr/bin:/bin", 0), "a safe PATH is unchanged");
-	check(keeps_value("/bin/sh") && keeps_value(own) && keeps_value("words") &&
+	check(keeps_value("/bin/sh") && keeps_value(own_folder) && keeps_value("words") &&
 		      keeps_value("/nowhere/at/all"),
 	      "variables that name root's files, or no file, are kept");
-	check(!keeps_value(theirs) && !keeps_value(sticky) && !keeps_value(anyones),
+	check(!keeps_value(foreign_folder) && !keeps_value(sticky) && !keeps_value(anyones),
 	      "variables that name folders of others are removed");
-	check(keeps_variable("TMPDIR", sticky) && keeps_variable("TMPDIR", own) &&
-		      !keeps_variable("TMPDIR", theirs) && !keeps_variable("TMPDIR", anyones),
+	check(keeps_variable("TMPDIR", sticky) && keeps_variable("TMPDIR", own_folder) &&
+		      !keeps_variable("TMPDIR", foreign_folder) &&
+		      !keeps_variable("TMPDIR", anyones),
 	      "TMPDIR may be a sticky folder, but not another folder of others");
-	snprintf(path, sizeof(path), "%s/program", theirs);
+	snprintf(path, sizeof(path), "%s/program", foreign_folder);
 	check(scratch_write(path, "", 0) && !keeps_value(path),
 	      "a variable that names a program in a folder of others is removed");
 }

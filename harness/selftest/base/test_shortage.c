@@ -10,28 +10,28 @@
 static int get_noted_error(void)
 {
 	struct jp_error err = {""};
-	int found = -jp_shortage_describe(err.text, sizeof(err.text));
+	int error = -jp_shortage_describe(err.text, sizeof(err.text));
 
 	jp_shortage_begin();
-	check(!found == !*err.text, "noted: %s", *err.text ? err.text : "nothing");
-	return found;
+	check(!error == !*err.text, "noted: %s", *err.text ? err.text : "nothing");
+	return error;
 }
 
 static void __attribute__((unused)) test_memory(void)
 {
 	/* volatile, or the compiler warns of the size and removes the calls. */
 	volatile size_t far_too_much = SIZE_MAX / 4;
-	void *volatile none;
+	void *volatile failed_block;
 
-	none = malloc(far_too_much);
-	check(!none && get_noted_error() == ENOMEM, "a failed malloc() is noted");
-	none = calloc(far_too_much, 2);
-	check(!none && get_noted_error() == ENOMEM, "a failed calloc() is noted");
-	none = realloc(NULL, far_too_much);
-	check(!none && get_noted_error() == ENOMEM, "a failed realloc() is noted");
-	none = malloc(1);
-	check(none && !get_noted_error(), "a successful malloc() is not noted");
-	free(none);
+	failed_block = malloc(far_too_much);
+	check(!failed_block && get_noted_error() == ENOMEM, "a failed malloc() is noted");
+	failed_block = calloc(far_too_much, 2);
+	check(!failed_block && get_noted_error() == ENOMEM, "a failed calloc() is noted");
+	failed_block = realloc(NULL, far_too_much);
+	check(!failed_block && get_noted_error() == ENOMEM, "a failed realloc() is noted");
+	failed_block = malloc(1);
+	check(failed_block && !get_noted_error(), "a successful malloc() is not noted");
+	free(failed_block);
 }
 
 /* Allocations inside the C library cannot be watched, but their failure is noticed. */
@@ -39,25 +39,25 @@ static void __attribute__((unused)) test_asprintf(void)
 {
 	enum { ENOUGH = 64 << 20 };
 	struct rlimit old, little;
-	char *none = NULL;
+	char *text = NULL;
 	int length;
 
 	getrlimit(RLIMIT_AS, &old);
 	little = (struct rlimit){ENOUGH, old.rlim_max};
 	setrlimit(RLIMIT_AS, &little);
-	length = asprintf(&none, "%*s", 4 * ENOUGH, "");
+	length = asprintf(&text, "%*s", 4 * ENOUGH, "");
 	setrlimit(RLIMIT_AS, &old);
 	check(length < 0 && get_noted_error() == ENOMEM, "a failed asprintf() is noted");
-	length = asprintf(&none, "%d", 1);
+	length = asprintf(&text, "%d", 1);
 	check(length == 1 && !get_noted_error(), "a successful asprintf() is not noted");
-	free(none);
+	free(text);
 }
 
 /* glibc allocates a memory stream's text again when it is closed, and reports failure only by a
  * missing text. */
 static void test_streams(void)
 {
-	char *text = NULL, *none = NULL;
+	char *text = NULL, *no_text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
@@ -66,7 +66,7 @@ static void test_streams(void)
 	      "a memory stream's text is complete");
 	free(text);
 	out = open_memstream(&text, &size);
-	check(out && jp_shortage_close(out, &none) == -ENOMEM && get_noted_error() == ENOMEM,
+	check(out && jp_shortage_close(out, &no_text) == -ENOMEM && get_noted_error() == ENOMEM,
 	      "a memory stream without a text is a shortage");
 	free(text);
 }

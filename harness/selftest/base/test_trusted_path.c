@@ -13,15 +13,15 @@ enum { USER = 12321 };
 
 static char folder[128], file[128];
 
-/* Checks that jp_trusted_file() gives @answer and the file's real path or, on error, @why. */
-static void check_file(const char *path, int answer, const char *why, const char *what)
+/* Checks that jp_trusted_file() gives @answer and the file's real path or, on error, @reason. */
+static void check_file(const char *path, int answer, const char *reason, const char *label)
 {
 	struct jp_error err = {""};
 	char to[4096] = "";
 	int got = jp_trusted_file(path, to, sizeof(to), &err);
 
-	check(got == answer && (got ? strstr(err.text, why) != NULL : !strcmp(to, file)), "%s: %s",
-	      what, got ? err.text : to);
+	check(got == answer && (got ? strstr(err.text, reason) != NULL : !strcmp(to, file)),
+	      "%s: %s", label, got ? err.text : to);
 }
 
 static void test_modes(void)

@@ -52,8 +52,8 @@ static void end_gate(struct jp_gate *gate, struct jp_session *session)
 	jp_gate_free(gate);
 }
 
-/* Sends @request and checks that the answer begins with @wanted. */
-static void check_answer(const char *request, const char *wanted)
+/* Sends @request and checks that the answer begins with @expected. */
+static void check_answer(const char *request, const char *expected)
 {
 	char text[512] = "";
 	size_t used = 0;
@@ -65,16 +65,16 @@ static void check_answer(const char *request, const char *wanted)
 		       text[used] != '\n')
 			used++;
 	text[used] = '\0';
-	check(strncmp(text, wanted, strlen(wanted)) == 0, "'%.20s' is answered '%s'",
+	check(strncmp(text, expected, strlen(expected)) == 0, "'%.20s' is answered '%s'",
 	      strtok(strdupa(request), "\n") ?: "", text);
 }
 
-static void announce(pid_t pid, const char *wanted)
+static void announce(pid_t pid, const char *expected)
 {
 	char request[64];
 
 	snprintf(request, sizeof(request), "announce %d\n", pid);
-	check_answer(request, wanted);
+	check_answer(request, expected);
 }
 
 /* Forks a process that lives until *@end is closed. */
@@ -286,15 +286,15 @@ TEST(backfill)
 	struct backfilled all = {0}, rest = {0};
 	struct stat old;
 	const char *path = scratch_path("file");
-	void *one, *two;
+	void *first_map, *second_map;
 	int fd, index;
 
 	/* Map a file twice, then put another file at its path. */
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	check(fd >= 0 && !ftruncate(fd, (off_t)(2 * page)) && !fstat(fd, &old), "a file is made");
-	one = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
-	two = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, (off_t)page);
-	if (!check(one != MAP_FAILED && two != MAP_FAILED, "the file is mapped twice"))
+	first_map = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	second_map = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, (off_t)page);
+	if (!check(first_map != MAP_FAILED && second_map != MAP_FAILED, "the file is mapped twice"))
 		return;
 	close(fd);
 	unlink(path);
@@ -302,18 +302,20 @@ TEST(backfill)
 
 	run_backfill(false, &all, NULL);
 	check(all.comms == 1 && all.exec, "without records, the process starts with an exec");
-	check(find_mapping(&all, one) >= 0 && find_mapping(&all, two) >= 0 && all.count > 5,
+	check(find_mapping(&all, first_map) >= 0 && find_mapping(&all, second_map) >= 0 &&
+		      all.count > 5,
 	      "all mappings are written");
-	index = find_mapping(&all, one);
+	index = find_mapping(&all, first_map);
 	check(index >= 0 && all.inodes[index] == old.st_ino && strlen(all.names[index]) > 10 &&
 		      !strcmp(all.names[index] + strlen(all.names[index]) - 10, " (deleted)"),
 	      "a deleted file keeps its inode and is marked as deleted");
-	run_backfill(true, &rest, one);
-	check(find_mapping(&rest, one) < 0, "a recorded mapping is not written again");
-	check(find_mapping(&rest, two) >= 0, "the second mapping of the same file is written");
+	run_backfill(true, &rest, first_map);
+	check(find_mapping(&rest, first_map) < 0, "a recorded mapping is not written again");
+	check(find_mapping(&rest, second_map) >= 0,
+	      "the second mapping of the same file is written");
 	check(rest.comms == 1 && !rest.exec,
 	      "if something was recorded, the process does not start with an exec");
 	check(rest.count + 1 == all.count, "all other mappings are written as before");
-	munmap(one, page);
-	munmap(two, page);
+	munmap(first_map, page);
+	munmap(second_map, page);
 }

@@ -191,14 +191,14 @@ static bool mappings_equal(const struct jp_procmap *a, const struct jp_procmap *
 
 /* Cuts maps at every byte. A cut is accepted only at the end of a line, until the first bad line;
  * earlier lines stay. */
-static bool cut_procmaps(const char *text, size_t size, char *why)
+static bool cut_procmaps(const char *text, size_t size, char *reason)
 {
 	struct jp_procmap *before = NULL;
 	size_t lines = 0, count_before = 0;
 	bool good = true, bad_line = false;
 
 	for (size_t cut_size = 0; cut_size <= size && good; cut_size++) {
-		bool whole = !cut_size || text[cut_size - 1] == '\n';
+		bool is_line_end = !cut_size || text[cut_size - 1] == '\n';
 		struct jp_procmap *maps;
 		size_t count;
 		/* Exactly as large as the text, so that ASan detects overruns. */
@@ -209,9 +209,9 @@ static bool cut_procmaps(const char *text, size_t size, char *why)
 			memcpy(cut, text, cut_size);
 		ret = jp_procmaps_parse(cut, cut_size, &maps, &count, NULL);
 		free(cut);
-		lines += cut_size && whole;
-		bad_line |= whole && ret;
-		good = ret ? !whole || bad_line : whole && !bad_line && count == lines;
+		lines += cut_size && is_line_end;
+		bad_line |= is_line_end && ret;
+		good = ret ? !is_line_end || bad_line : is_line_end && !bad_line && count == lines;
 		if (!ret) {
 			for (size_t i = 0; i < count_before && good; i++)
 				good = mappings_equal(&before[i], &maps[i]);
@@ -220,7 +220,7 @@ static bool cut_procmaps(const char *text, size_t size, char *why)
 			count_before = count;
 		}
 		if (!good)
-			sprintf(why, "at %zu", cut_size);
+			sprintf(reason, "at %zu", cut_size);
 	}
 	free(before);
 	return good;
@@ -228,9 +228,9 @@ static bool cut_procmaps(const char *text, size_t size, char *why)
 
 /* Cuts a perf map at every byte. Every cut must be readable. Of cuts at the end of a line, a
  * shorter one must not have more bad lines. */
-static bool cut_perf_map(const char *path, const char *text, size_t size, char *why)
+static bool cut_perf_map(const char *path, const char *text, size_t size, char *reason)
 {
-	uint64_t most = UINT64_MAX;
+	uint64_t max = UINT64_MAX;
 
 	for (size_t cut_size = size + 1; cut_size-- > 0;) {
 		struct jp_perf_map *map = NULL;
@@ -240,14 +240,14 @@ static bool cut_perf_map(const char *path, const char *text, size_t size, char *
 			map = read_perf_map(path, -1, NULL);
 		bad = map ? jp_perf_map_bad_lines(map) : UINT64_MAX;
 		jp_perf_map_free(map);
-		if (!map || ((!cut_size || text[cut_size - 1] == '\n') && bad > most)) {
-			sprintf(why, "at %zu", cut_size);
+		if (!map || ((!cut_size || text[cut_size - 1] == '\n') && bad > max)) {
+			sprintf(reason, "at %zu", cut_size);
 			return false;
 		}
 		if (!cut_size || text[cut_size - 1] == '\n')
-			most = bad;
+			max = bad;
 	}
-	return most == 0;
+	return max == 0;
 }
 
 struct dump_end {
@@ -256,14 +256,14 @@ struct dump_end {
 	uint64_t sum; /* digest of type, offset and time of all records, in order */
 };
 
-static struct dump_end read_dump(const char *path, size_t most)
+static struct dump_end read_dump(const char *path, size_t max)
 {
 	struct jp_jitdump *dump = jp_jitdump_open(path, -1, NULL);
 	struct dump_end end = {.opened = dump};
 	struct jp_jitdump_record record;
 	int ret = -1;
 
-	while (dump && end.records < most && (ret = jp_jitdump_next(dump, &record, NULL)) > 0) {
+	while (dump && end.records < max && (ret = jp_jitdump_next(dump, &record, NULL)) > 0) {
 		end.records++;
 		end.sum = (end.sum * 31 + record.type) * 31 + record.at + record.time;
 	}
@@ -274,9 +274,9 @@ static struct dump_end read_dump(const char *path, size_t most)
 }
 
 /* Cuts a jitdump at every byte. A cut is a clean end only after the header or a record. */
-static bool cut_jitdump(const char *path, const char *whole, size_t size, char *why)
+static bool cut_jitdump(const char *path, const char *full_path, size_t size, char *reason)
 {
-	struct dump_end all = read_dump(whole, SIZE_MAX);
+	struct dump_end all = read_dump(full_path, SIZE_MAX);
 	size_t clean = 0, expected = all.opened ? 1 + all.records + all.skipped : 0;
 
 	for (size_t cut_size = size + 1; cut_size-- > 0;) {
@@ -286,16 +286,16 @@ static bool cut_jitdump(const char *path, const char *whole, size_t size, char *
 			return false;
 		cut = read_dump(path, SIZE_MAX);
 		clean += cut.clean;
-		if (cut.records > all.records || cut.sum != read_dump(whole, cut.records).sum) {
-			sprintf(why, "at %zu", cut_size);
+		if (cut.records > all.records || cut.sum != read_dump(full_path, cut.records).sum) {
+			sprintf(reason, "at %zu", cut_size);
 			return false;
 		}
 	}
-	sprintf(why, "%zu of %zu cuts are clean ends, expected %zu", clean, size + 1, expected);
+	sprintf(reason, "%zu of %zu cuts are clean ends, expected %zu", clean, size + 1, expected);
 	return clean == expected;
 }
 
-static bool cut_one(const char *path, const char *copy, char *why)
+static bool cut_one(const char *path, const char *copy, char *reason)
 {
 	size_t size;
 	char *text = jp_file_read(path, SIZE_MAX - 1, &size, NULL);
@@ -303,11 +303,11 @@ static bool cut_one(const char *path, const char *copy, char *why)
 
 	if (text && scratch_write(copy, text, size)) {
 		if (strstr(path, "/procmaps/"))
-			good = cut_procmaps(text, size, why);
+			good = cut_procmaps(text, size, reason);
 		else if (strstr(path, "/perf_map/"))
-			good = cut_perf_map(copy, text, size, why);
+			good = cut_perf_map(copy, text, size, reason);
 		else
-			good = cut_jitdump(copy, path, size, why);
+			good = cut_jitdump(copy, path, size, reason);
 	}
 	free(text);
 	return good;
@@ -323,19 +323,20 @@ TEST(conformance)
 		exit(print_one(check_arguments[0], check_arguments[1], check_arguments + 2));
 	copy = scratch_make("copy");
 	for (size_t i = 0; i < 3; i++) {
-		glob_t found;
+		glob_t paths;
 
-		if (glob(patterns[i], 0, NULL, &found)) {
+		if (glob(patterns[i], 0, NULL, &paths)) {
 			check(false, "%s: no file was found", patterns[i]);
 			continue;
 		}
-		check(found.gl_pathc >= 10, "there are %zu files %s", found.gl_pathc, patterns[i]);
-		for (size_t j = 0; j < found.gl_pathc; j++) {
-			char why[128] = "";
-			bool good = cut_one(found.gl_pathv[j], copy, why);
+		check(paths.gl_pathc >= 10, "there are %zu files %s", paths.gl_pathc, patterns[i]);
+		for (size_t j = 0; j < paths.gl_pathc; j++) {
+			char reason[128] = "";
+			bool good = cut_one(paths.gl_pathv[j], copy, reason);
 
-			check(good, "%s survives cuts: %s", found.gl_pathv[j] + strlen(SET), why);
+			check(good, "%s survives cuts: %s", paths.gl_pathv[j] + strlen(SET),
+			      reason);
 		}
-		globfree(&found);
+		globfree(&paths);
 	}
 }

@@ -62,14 +62,14 @@ static int read_jitdump(const char *path, struct jp_error *err)
 {
 	struct jp_jitdump *dump = jp_jitdump_open(path, -1, err);
 	struct jp_jitdump_record record;
-	int more = dump ? 1 : -EINVAL;
+	int has_record = dump ? 1 : -EINVAL;
 
-	while (more > 0) {
-		more = jp_jitdump_next(dump, &record, err);
-		mix(more > 0 ? record.type : 99);
+	while (has_record > 0) {
+		has_record = jp_jitdump_next(dump, &record, err);
+		mix(has_record > 0 ? record.type : 99);
 	}
 	jp_jitdump_close(dump);
-	return more;
+	return has_record;
 }
 
 static int read_code_loads(const char *path, struct jp_error *err)

@@ -54,22 +54,23 @@ static uint64_t draw_number(uint64_t below)
 	return below ? (state >> 11) % below : 0;
 }
 
-static void die(const char *what)
+static void die(const char *operation)
 {
-	dprintf(report_fd, "%s: %s\n", what, strerror(errno));
+	dprintf(report_fd, "%s: %s\n", operation, strerror(errno));
 	exit(EXIT_FAILURE);
 }
 
 /* Stores the input that killed the program in /tmp. */
 static void keep_input(void)
 {
-	static bool kept;
+	static bool is_stored;
 	char path[96];
 	int fd;
 
-	if (kept || !inputs) /* after all inputs, report a leak that belongs to no single input */
+	if (is_stored ||
+	    !inputs) /* after all inputs, report a leak that belongs to no single input */
 		return;
-	kept = true;
+	is_stored = true;
 	snprintf(path, sizeof(path), "/tmp/jitproof-fuzz-%d-%lu", getpid(), inputs);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd >= 0 && write(fd, input.at, input.size) == (ssize_t)input.size)

@@ -50,12 +50,12 @@ static size_t find_kind(const unsigned char *bytes, size_t size)
 static size_t count_equal_bytes(size_t fixture, size_t kind, const unsigned char *bytes,
 				size_t size)
 {
-	size_t most = copies[fixture].sizes[kind] < size ? copies[fixture].sizes[kind] : size,
-	       same = 0;
+	size_t max = copies[fixture].sizes[kind] < size ? copies[fixture].sizes[kind] : size,
+	       nr_same = 0;
 
-	for (size_t i = 0; i < most && i < 8192; i++)
-		same += (unsigned char)copies[fixture].bytes[kind][i] == bytes[i];
-	return same;
+	for (size_t i = 0; i < max && i < 8192; i++)
+		nr_same += (unsigned char)copies[fixture].bytes[kind][i] == bytes[i];
+	return nr_same;
 }
 
 /* Overwrites the file and truncates it last: ext4 flushes files that were truncated to 0. */
@@ -112,17 +112,18 @@ static void copy_fixture(size_t fixture)
 static void find_original(const unsigned char *bytes, size_t size, size_t *fixture, size_t *kind)
 {
 	const size_t first = find_kind(bytes, size);
-	size_t most = 0;
+	size_t max = 0;
 
 	*fixture = 0;
 	*kind = first;
 	for (size_t i = 0; i < NR_FIXTURES; i++)
 		for (size_t k = first; k <= (first == PERF_DATA ? INJECTED : first); k++) {
-			size_t same = copies[i].bytes[k] ? count_equal_bytes(i, k, bytes, size) : 0;
+			size_t nr_same =
+				copies[i].bytes[k] ? count_equal_bytes(i, k, bytes, size) : 0;
 
-			if (same <= most)
+			if (nr_same <= max)
 				continue;
-			most = same;
+			max = nr_same;
 			*fixture = i;
 			*kind = k;
 		}

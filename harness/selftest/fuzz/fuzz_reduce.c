@@ -13,12 +13,12 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 	struct jp_perfdata_summary summary;
 	struct jp_reduced reduced = {0};
 	struct jp_error err;
-	const bool whole = !jp_perfdata_read(path, ignore_event, NULL, &summary, &err);
+	const bool is_readable = !jp_perfdata_read(path, ignore_event, NULL, &summary, &err);
 	const int fd = open(path, O_RDWR | O_CLOEXEC);
 
 	if (fd < 0)
 		abort();
-	if (!jp_perfdata_reduce(path, fd, &reduced, &err) && whole &&
+	if (!jp_perfdata_reduce(path, fd, &reduced, &err) && is_readable &&
 	    jp_perfdata_read(path, ignore_event, NULL, &summary, &err))
 		abort();
 	jp_reduced_free(&reduced);

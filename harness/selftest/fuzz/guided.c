@@ -12,7 +12,7 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size);
 size_t LLVMFuzzerMutate(unsigned char *bytes, size_t size, size_t most);
-size_t LLVMFuzzerCustomMutator(unsigned char *bytes, size_t size, size_t most, unsigned int seed);
+size_t LLVMFuzzerCustomMutator(unsigned char *bytes, size_t size, size_t max, unsigned int seed);
 
 enum { MAX_SIZE = 1 << 20 };
 
@@ -78,9 +78,9 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size)
 	return 0;
 }
 
-size_t LLVMFuzzerCustomMutator(unsigned char *bytes, size_t size, size_t most, unsigned int seed)
+size_t LLVMFuzzerCustomMutator(unsigned char *bytes, size_t size, size_t max, unsigned int seed)
 {
-	size = LLVMFuzzerMutate(bytes, size, most);
+	size = LLVMFuzzerMutate(bytes, size, max);
 	if (fuzz_target.mend && seed % 4)
 		fuzz_target.mend(bytes, size);
 	return size;

@@ -37,7 +37,7 @@ static const char *read_below(int root, const char *path)
 	return messages;
 }
 
-static void test_copied_root(const char *what)
+static void test_copied_root(const char *descriptor)
 {
 	jp_cleanup_close int root = jp_untrusted_folder(AT_FDCWD, scratch_folder());
 
@@ -45,7 +45,8 @@ static void test_copied_root(const char *what)
 		      "/jit-17.dump: offset 0: expected a jitdump header of 40 bytes, the file "
 		      "has 0; "
 		      "/jit-17.dump: process 18 mapped it, too, but did not write it; "),
-	      "in a copied root, descriptor %s, the first process owns it: %s", what, messages);
+	      "in a copied root, descriptor %s, the first process owns it: %s", descriptor,
+	      messages);
 }
 
 /* Adds a mapping of the dump at @path with @ino, or without an inode if 0. */

@@ -53,13 +53,13 @@ static int find_in_folder(const char *path, struct jp_error *err)
 {
 	struct jp_elf_folder *folder = jp_elf_folder_open(path, err);
 	struct jp_build_id none = {0};
-	char found[4096];
+	char file_path[4096];
 	uint64_t size;
 	int ret;
 
 	if (!folder)
 		return -EINVAL;
-	ret = jp_elf_folder_find(folder, "/usr/bin/program.elf", &none, 1, found, &size, err);
+	ret = jp_elf_folder_find(folder, "/usr/bin/program.elf", &none, 1, file_path, &size, err);
 	jp_elf_folder_free(folder);
 	mix(ret >= 0 ? size : 0);
 	if (ret >= 0)

@@ -50,7 +50,7 @@ static void make_spans_of_sharers(size_t count)
 	struct jp_event *acts = allocate(count + 1, sizeof(*acts));
 	struct jp_truth truth = {.acts = acts, .nr_acts = count + 1};
 	struct jp_spans spans;
-	uint64_t least = UINT64_MAX;
+	uint64_t min = UINT64_MAX;
 
 	acts[0] = (struct jp_event)MADE_ACT(MAP, PID, PID, 1, 1,
 					    MADE_MAP(0x1000, 0x1000, RX, "//anon"));
@@ -65,10 +65,10 @@ static void make_spans_of_sharers(size_t count)
 		      "each mapping makes a span");
 		jp_spans_free(&spans);
 		end_cost();
-		least = jp_min(least, cost);
+		min = jp_min(min, cost);
 	}
 	free(acts);
-	cost = least;
+	cost = min;
 }
 
 TEST(spans)

@@ -4,31 +4,31 @@
 
 #include "harness/selftest/support/scratch.h"
 
-static void check_folders(const char *what, const char *dir, const char *const *expected,
+static void check_folders(const char *label, const char *dir, const char *const *expected,
 			  size_t count)
 {
 	struct jp_case_folders folders = {.count = 0};
-	bool same = !jp_case_folders_find(&folders, dir) && folders.count == count;
+	bool is_same = !jp_case_folders_find(&folders, dir) && folders.count == count;
 
-	for (size_t i = 0; same && i < count; i++)
-		same = !strcmp(folders.paths[i], expected[i]);
-	check(same, "%s", what);
+	for (size_t i = 0; is_same && i < count; i++)
+		is_same = !strcmp(folders.paths[i], expected[i]);
+	check(is_same, "%s", label);
 	jp_case_folders_free(&folders);
 }
 
 TEST(case_folders)
 {
-	static const char *const made[] = {"run",         "run/b", "run/b/b",  "run/b/a",
-					   "run/b/a/a",   "run/c", "run/c/a",  "run/c/a/a",
-					   "run/c/a/a/a", "run/a", "run/.old", "run/d",
-					   "run/d/case"};
+	static const char *const paths[] = {"run",         "run/b", "run/b/b",  "run/b/a",
+					    "run/b/a/a",   "run/c", "run/c/a",  "run/c/a/a",
+					    "run/c/a/a/a", "run/a", "run/.old", "run/d",
+					    "run/d/case"};
 	static const char *const cases[] = {"run/b/b/case",   "run/b/a/case",     "run/b/a/a/case",
 					    "run/c/a/a/case", "run/c/a/a/a/case", "run/a/case",
 					    "run/.old/case"};
 	const char *run = scratch_make("run");
 
-	for (size_t i = 0; i < sizeof(made) / sizeof(*made); i++)
-		if (mkdir(scratch_path(made[i]), 0700))
+	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
+		if (mkdir(scratch_path(paths[i]), 0700))
 			exit(99);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		if (!scratch_write(scratch_path(cases[i]), "", 0))

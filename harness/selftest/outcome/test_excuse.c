@@ -98,19 +98,19 @@ TEST(predicted)
 	jp_findings_free(&findings);
 }
 
-/* Returns the outcome of a case in which @count of @all are lost. */
-static enum jp_outcome judge_share(uint64_t count, uint64_t all)
+/* Returns the outcome of a case in which @count of @total are lost. */
+static enum jp_outcome judge_share(uint64_t count, uint64_t total)
 {
 	const struct jp_case cas = {.workload_argv = workload, .capture_argv = capture};
 	struct jp_findings findings = {0};
 	enum jp_outcome outcome;
-	char why[400];
+	char reason[400];
 
-	jp_findings_add_rate(&findings, "made.share", count, all);
+	jp_findings_add_rate(&findings, "made.share", count, total);
 	for (uint64_t i = 0; i < count; i++)
 		jp_findings_count_failure(&findings, "made.share", "lost", "one");
 	outcome = jp_expect_compare_with_bound(find(&cas, "made.share", "lost", &findings),
-					       &findings, why, sizeof(why));
+					       &findings, reason, sizeof(reason));
 	jp_findings_free(&findings);
 	return outcome;
 }
@@ -134,7 +134,7 @@ static enum jp_outcome judge_images(struct jp_exception exception, const char *c
 	struct jp_findings findings = {0};
 	enum jp_outcome outcome = JP_FAIL;
 	const struct jp_expectation *allow;
-	char why[400];
+	char reason[400];
 
 	snprintf(option, sizeof(option), "--publish-children=%s", children);
 	jp_findings_add_rate(&findings, "made.share", 10, 20);
@@ -145,7 +145,7 @@ static enum jp_outcome judge_images(struct jp_exception exception, const char *c
 	snprintf(exception.metric, sizeof(exception.metric), "made.share");
 	allow = jp_excuse_find(&cas, &findings, &exception);
 	if (allow)
-		outcome = jp_expect_compare_with_bound(allow, &findings, why, sizeof(why));
+		outcome = jp_expect_compare_with_bound(allow, &findings, reason, sizeof(reason));
 	jp_findings_free(&findings);
 	return outcome;
 }

@@ -106,14 +106,14 @@ TEST(outcomes)
 						  ? jp_metric_rate("m", table[i].k, table[i].n)
 						  : jp_metric_count("m", table[i].k);
 		enum jp_outcome outcome = JP_OUTCOMES;
-		char why[512] = "";
+		char reason[512] = "";
 
 		if (cases)
-			outcome =
-				jp_expect(cases->cases[0].expectations, &metric, why, sizeof(why));
+			outcome = jp_expect(cases->cases[0].expectations, &metric, reason,
+					    sizeof(reason));
 		check(outcome == table[i].outcome, "'%s' for %d of %d gives %s (%s)", table[i].line,
 		      (int)table[i].k, (int)table[i].n, jp_outcome_text(outcome),
-		      cases ? why : err.text);
+		      cases ? reason : err.text);
 		jp_cases_free(cases);
 	}
 }
@@ -168,16 +168,16 @@ TEST(bounds)
 		struct jp_error err = {""};
 		struct jp_cases *cases = parse_line(table[i].line, &err);
 		enum jp_outcome outcome = JP_OUTCOMES;
-		char why[512] = "";
+		char reason[512] = "";
 
 		for (size_t j = 0; j < 2; j++)
 			strcpy(exceptions[j].metric, method ? "m.x" : "m");
 		if (cases)
 			outcome = jp_expect_compare_with_bound(cases->cases[0].expectations,
-							       &findings, why, sizeof(why));
+							       &findings, reason, sizeof(reason));
 		check(outcome == table[i].outcome, "'%s' for %d of %d gives %s (%s)", table[i].line,
 		      (int)table[i].k, (int)table[i].n, jp_outcome_text(outcome),
-		      cases ? why : err.text);
+		      cases ? reason : err.text);
 		jp_cases_free(cases);
 	}
 }
@@ -204,14 +204,14 @@ TEST(exceeded_bounds)
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		struct jp_cases *cases = parse_line(table[i].line, NULL);
 		const struct jp_expectation *allow = cases ? cases->cases[0].expectations : NULL;
-		char why[512] = "", bound[80] = "";
+		char reason[512] = "", bound[80] = "";
 
 		if (allow) {
-			jp_expect_compare_with_bound(allow, &findings, why, sizeof(why));
+			jp_expect_compare_with_bound(allow, &findings, reason, sizeof(reason));
 			jp_expect_bound(allow, bound, sizeof(bound));
 		}
-		check(!strcmp(why, table[i].why) && !strcmp(bound, table[i].bound),
-		      "'%s' has bound '%s' and reason '%s'", table[i].line, bound, why);
+		check(!strcmp(reason, table[i].why) && !strcmp(bound, table[i].bound),
+		      "'%s' has bound '%s' and reason '%s'", table[i].line, bound, reason);
 		jp_cases_free(cases);
 	}
 }
@@ -219,10 +219,11 @@ TEST(exceeded_bounds)
 TEST(missing_metric)
 {
 	struct jp_cases *cases = parse_line("broken.dump <=0.5%, unjudged any # because", NULL);
-	char why[512];
+	char reason[512];
 
-	check(jp_expect(&cases->cases[0].expectations[1], NULL, why, sizeof(why)) == JP_ERROR &&
-		      strstr(why, "unjudged: was not measured"),
+	check(jp_expect(&cases->cases[0].expectations[1], NULL, reason, sizeof(reason)) ==
+			      JP_ERROR &&
+		      strstr(reason, "unjudged: was not measured"),
 	      "a missing metric is an error even if any value is allowed");
 	jp_cases_free(cases);
 }
@@ -352,36 +353,36 @@ TEST(good_file)
 	struct jp_error err = {""};
 	struct jp_cases *cases = parse_study(text, &err), *again;
 	struct jp_exception exception = {.metric = "broken.chain", .cause = "max-stack"};
-	const struct jp_case *one, *three;
+	const struct jp_case *cas, *three;
 	struct jp_case fewer;
 	const struct jp_table *names;
 
 	if (!check(cases && cases->nr_cases == 3 && cases->nr_tables == 2,
 		   "a file of cases is read %s", err.text))
 		return;
-	one = &cases->cases[0];
-	check(!strcmp(one->name, "study/one") && one->check && one->samples == 7 &&
-		      one->seconds == 9 && !strcmp(one->control, "window") &&
-		      !strcmp(one->step.boundary, "within-snapshot") &&
-		      !strcmp(one->step.command, "map 4096") && one->nr_expectations == 3,
+	cas = &cases->cases[0];
+	check(!strcmp(cas->name, "study/one") && cas->check && cas->samples == 7 &&
+		      cas->seconds == 9 && !strcmp(cas->control, "window") &&
+		      !strcmp(cas->step.boundary, "within-snapshot") &&
+		      !strcmp(cas->step.command, "map 4096") && cas->nr_expectations == 3,
 	      "keys and expectations are read");
-	check(one->workload_argc == 2 && !strcmp(one->workload_argv[1], "--depth=3") &&
-		      !one->workload_argv[2] && !strcmp(one->capture_argv[1], "--synth=exec"),
+	check(cas->workload_argc == 2 && !strcmp(cas->workload_argv[1], "--depth=3") &&
+		      !cas->workload_argv[2] && !strcmp(cas->capture_argv[1], "--synth=exec"),
 	      "words of workload and capture are read");
-	check(!strcmp(one->expectations[1].reason, "why so"),
+	check(!strcmp(cas->expectations[1].reason, "why so"),
 	      "a reason applies to each expectation of its line");
-	check(jp_expect_find_allowance(one, 0, &exception), "an allowed cause is allowed");
-	fewer = *one;
+	check(jp_expect_find_allowance(cas, 0, &exception), "an allowed cause is allowed");
+	fewer = *cas;
 	while (fewer.nr_expectations && !fewer.expectations[fewer.nr_expectations - 1].allow[0])
 		fewer.nr_expectations--;
 	fewer.nr_expectations--;
 	check(!jp_expect_find_allowance(&fewer, 0, &exception),
 	      "without the line it is not allowed");
 	exception.cause = "short";
-	check(!jp_expect_find_allowance(one, 0, &exception), "another cause is not allowed");
+	check(!jp_expect_find_allowance(cas, 0, &exception), "another cause is not allowed");
 	exception.cause = "max-stack";
 	strcpy(exception.metric, "broken.dump");
-	check(!jp_expect_find_allowance(one, 0, &exception),
+	check(!jp_expect_find_allowance(cas, 0, &exception),
 	      "a cause of another metric is not allowed");
 	again = parse_case("case a/b check : w : c\n\tbroken.chain allow depth-limit =1 # r\n",
 			   &err);
@@ -410,7 +411,7 @@ TEST(good_file)
 		      !strcmp(names->rows[0].cells[1].rule, "another"),
 	      "cells with rules are read");
 	three = &cases->cases[2];
-	check(!one->publish && !one->inject && !strcmp(three->publish, "jitdump:zero-tail") &&
+	check(!cas->publish && !cas->inject && !strcmp(three->publish, "jitdump:zero-tail") &&
 		      !strcmp(three->inject, "cut"),
 	      "publish and inject are read");
 	exception.cause = "max-stack";
@@ -421,11 +422,11 @@ TEST(good_file)
 	check(jp_expect_scopes(three, "{\"tools\": {\"perf\": \"7.2\"}}") == 3 &&
 		      !jp_expect_find_allowance(three, 3, &exception),
 	      "a scope that does not hold is not used");
-	again = parse_case(one->text, &err);
+	again = parse_case(cas->text, &err);
 	check(again && again->nr_cases == 1 && !strcmp(again->cases[0].name, "study/one") &&
 		      !strcmp(again->cases[0].study, "study") &&
 		      again->cases[0].nr_expectations == 3 &&
-		      !strcmp(again->cases[0].text, one->text),
+		      !strcmp(again->cases[0].text, cas->text),
 	      "parsing a case's own text gives the same case %s", err.text);
 	jp_cases_free(again);
 	again = parse_case("case a/b check : w : c\n\tm allow x # r\n", &err);

@@ -3,11 +3,11 @@
 #include "harness/outcome/checks.h"
 #include "harness/selftest/support/check.h"
 
-static void check_outcome(const char *what, const struct jp_result *result, enum jp_outcome outcome,
-			  const char *why)
+static void check_outcome(const char *label, const struct jp_result *result,
+			  enum jp_outcome outcome, const char *reason)
 {
-	check(result->outcome == outcome && (!why || strstr(result->why, why)),
-	      "%s gives %s (%.*s)", what, jp_outcome_text(result->outcome),
+	check(result->outcome == outcome && (!reason || strstr(result->why, reason)),
+	      "%s gives %s (%.*s)", label, jp_outcome_text(result->outcome),
 	      (int)strcspn(result->why, "\n"), result->why);
 }
 

@@ -95,8 +95,8 @@ TEST(acts)
 			   .map = {.addr = 0x1000, .len = 0x3000, .to = 0x1000, .to_len = 0x4000}));
 }
 
-/* Ends @count records that overlap. @whole: each covers all earlier records. */
-static void end_many_records(size_t count, bool whole)
+/* Ends @count records that overlap. @same_addr: each covers all earlier records. */
+static void end_many_records(size_t count, bool same_addr)
 {
 	struct jp_picture_boxes records = {0};
 	struct jp_picture_ends ends = {0};
@@ -104,10 +104,10 @@ static void end_many_records(size_t count, bool whole)
 
 	start_cost();
 	for (size_t i = 0; i < count && !failed; i++) {
-		const uint64_t addr = 0x1000 * (whole ? 1 : i + 1);
+		const uint64_t addr = 0x1000 * (same_addr ? 1 : i + 1);
 		const struct jp_picture_box record = {.pid = PID,
 						      .addr = addr,
-						      .size = 0x1000 * (whole ? i + 1 : count),
+						      .size = 0x1000 * (same_addr ? i + 1 : count),
 						      .from = i + 1,
 						      .to = UINT64_MAX};
 		const struct jp_event mapped =
@@ -118,7 +118,7 @@ static void end_many_records(size_t count, bool whole)
 	}
 	failed = failed ?: jp_picture_ends_apply(&ends, &records, 0, count);
 	end_cost();
-	check(!failed && (!whole || records.list[0].to == 2), "%zu records end", count);
+	check(!failed && (!same_addr || records.list[0].to == 2), "%zu records end", count);
 	free(records.list);
 	jp_picture_ends_free(&ends);
 }

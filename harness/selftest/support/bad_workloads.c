@@ -59,37 +59,37 @@ static void leave_an_orphan(void)
 	}
 }
 
-static const char *how = "";
+static const char *fault = "";
 
 static int run(int argc, char **argv)
 {
-	if (strcmp(how, "fail") == 0) {
+	if (strcmp(fault, "fail") == 0) {
 		fprintf(stderr, "first line\nno code today\n");
 		return 3;
 	}
-	if (strcmp(how, "crash") == 0) {
+	if (strcmp(fault, "crash") == 0) {
 		raise(SIGSEGV);
-	} else if (strcmp(how, "silent") == 0) {
+	} else if (strcmp(fault, "silent") == 0) {
 		wait_forever();
-	} else if (strcmp(how, "deaf") == 0) {
+	} else if (strcmp(fault, "deaf") == 0) {
 		jp_handshake(no_steps, NULL);
 		wait_forever();
-	} else if (strcmp(how, "late-failure") == 0) {
+	} else if (strcmp(fault, "late-failure") == 0) {
 		jp_handshake(no_steps, NULL);
 		fprintf(stderr, "could not put things back\n");
 		return 7;
-	} else if (strcmp(how, "orphan") == 0) {
+	} else if (strcmp(fault, "orphan") == 0) {
 		leave_an_orphan();
-	} else if (strcmp(how, "quit") == 0) {
+	} else if (strcmp(fault, "quit") == 0) {
 		return 0;
-	} else if (strcmp(how, "skip") == 0) {
+	} else if (strcmp(fault, "skip") == 0) {
 		return jp_handshake_skip("what no machine has");
 	}
 	return jp_handshake(bad_steps, NULL);
 }
 
 static const struct jp_option options[] = {
-	{"HOW", .text = &how,
+	{"HOW", .text = &fault,
 	 .help = "fail, crash, silent, deaf, late-failure, orphan, quit, skip, idle"},
 	{0}};
 

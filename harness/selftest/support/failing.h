@@ -107,10 +107,10 @@ void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t size);
 void __libc_free(void *old);
 
-static void *count_allocation(void *made)
+static void *count_allocation(void *memory)
 {
-	failing.live += made != NULL;
-	return made;
+	failing.live += memory != NULL;
+	return memory;
 }
 
 void *malloc(size_t size)
@@ -126,12 +126,12 @@ void *calloc(size_t count, size_t size)
 
 void *realloc(void *old, size_t size)
 {
-	void *made;
+	void *memory;
 
 	if (fail_call(FAILING_MEMORY, ENOMEM))
 		return NULL;
-	made = __libc_realloc(old, size);
-	return old ? made : count_allocation(made);
+	memory = __libc_realloc(old, size);
+	return old ? memory : count_allocation(memory);
 }
 
 void free(void *old)

@@ -9,11 +9,11 @@
 /* Returns @count zeroed items of @size bytes. */
 static inline void *allocate(size_t count, size_t size)
 {
-	void *made = calloc(count, size);
+	void *memory = calloc(count, size);
 
-	if (!made)
+	if (!memory)
 		exit(99);
-	return made;
+	return memory;
 }
 
 static uint64_t cost; /* CPU time, in ns, between start_cost() and end_cost() */
@@ -28,9 +28,9 @@ static inline void end_cost(void)
 	cost = jp_clock_thread_cpu() - cost;
 }
 
-/* Checks that the cost of @run grows about linearly with the number of @what: ten times as many
+/* Checks that the cost of @run grows about linearly with the number of @items: ten times as many
  * cost ten times as much, or a hundred times if each item is compared with all others. */
-static inline void check_growth(const char *what, void (*run)(size_t count))
+static inline void check_growth(const char *items, void (*run)(size_t count))
 {
 	enum { FEW = 2000, MANY = 10 * FEW };
 	double few;
@@ -38,6 +38,6 @@ static inline void check_growth(const char *what, void (*run)(size_t count))
 	run(FEW);
 	few = (double)cost;
 	run(MANY);
-	check((double)cost < 40 * few, "%d %s take %.1f times as long as %d", MANY, what,
+	check((double)cost < 40 * few, "%d %s take %.1f times as long as %d", MANY, items,
 	      (double)cost / few, FEW);
 }

@@ -40,12 +40,12 @@ static struct jp_metric judge(const char *which, const struct jp_evidence *evide
 {
 	static const struct jp_asked asked_names = {.names = true};
 	const struct jp_validator *validator = jp_registry_find(JP_VALIDATOR, which);
-	struct jp_spans truth = {0}, known = {0};
+	struct jp_spans truth = {0}, spans = {0};
 	struct jp_perfdata_summary held = {0};
 	struct jp_view view = {.evidence = evidence,
 			       .asked = &asked_names,
 			       .truth = &truth,
-			       .known = &known,
+			       .known = &spans,
 			       .machine = jp_machine_find(EM_X86_64),
 			       .spaces = jp_replay_new(),
 			       .held = &held};
@@ -66,10 +66,10 @@ static struct jp_metric judge(const char *which, const struct jp_evidence *evide
 		held.samples += events[i].type == JP_EVENT_SAMPLE;
 		failed = validator->advance_to ? validator->advance_to(&view, events[i].time) : 0;
 		failed = failed ?: jp_replay_apply(view.spaces, &events[i]);
-		failed = failed ?: jp_spans_apply_event(&known, view.spaces, &events[i]);
+		failed = failed ?: jp_spans_apply_event(&spans, view.spaces, &events[i]);
 		failed = failed ?: validator->handle(&view, &events[i]);
 	}
-	failed = failed ?: jp_spans_index(&known) ?: validator->end(&view, &err);
+	failed = failed ?: jp_spans_index(&spans) ?: validator->end(&view, &err);
 	metric = failed ? NULL : jp_findings_find_metric(&view.findings, name);
 	if (metric)
 		found = *metric;
@@ -84,7 +84,7 @@ static struct jp_metric judge(const char *which, const struct jp_evidence *evide
 		validator->free(view.state);
 	free(view.state);
 	jp_findings_free(&view.findings);
-	jp_spans_free(&known);
+	jp_spans_free(&spans);
 	jp_spans_free(&truth);
 	jp_replay_free(view.spaces);
 	return found;

@@ -22,13 +22,13 @@ static void scratch_remove(void)
  * exit: children must call _exit(). */
 static char *scratch_folder(void)
 {
-	static bool made;
+	static bool is_made;
 
-	if (!made && (!mkdtemp(scratch) || atexit(scratch_remove))) {
+	if (!is_made && (!mkdtemp(scratch) || atexit(scratch_remove))) {
 		perror(scratch);
 		exit(99);
 	}
-	made = true;
+	is_made = true;
 	return scratch;
 }
 

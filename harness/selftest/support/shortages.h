@@ -80,7 +80,7 @@ static const char *fail_once(const struct subject *subject, enum failing_kind ki
 static void fail_each(const struct subject *subject, enum failing_kind kind)
 {
 	unsigned long bad = 0, tried = 0, calls;
-	const char *why = NULL;
+	const char *reason = NULL;
 	struct jp_error err;
 	uint64_t good;
 	long live;
@@ -115,7 +115,7 @@ static void fail_each(const struct subject *subject, enum failing_kind kind)
 
 		if (wrong && !bad++)
 			printf("# %s, call %lu: %s\n", subject->name, nth, wrong);
-		why = wrong ?: why;
+		reason = wrong ?: reason;
 		live = failing.live;
 	}
 	check(!bad, "%s: %lu of %lu %s failed in turn, %lu handled wrongly", subject->name, tried,

@@ -75,7 +75,7 @@ static void test_random_acts(uint64_t seed)
 	struct jp_event acts[SOME + 1];
 	struct jp_spans spans = {.spans = list, .count = SOME};
 	struct jp_truth truth = {.acts = acts, .nr_acts = SOME};
-	uint64_t found, expected = 0;
+	uint64_t nr_acts, expected = 0;
 
 	for (size_t i = 0; i < SOME; i++) {
 		list[i] = draw_span(&seed);
@@ -87,9 +87,10 @@ static void test_random_acts(uint64_t seed)
 	check(!jp_spans_index(&spans), "spans are indexed");
 	for (size_t i = 0; i < SOME; i++)
 		expected += ends_a_span(list, &acts[i]);
-	found = count_acts(&truth, &spans);
+	nr_acts = count_acts(&truth, &spans);
 	jp_boxes_free(&spans.boxes);
-	check(found == expected, "%d of %d acts end one, not %d", (int)expected, SOME, (int)found);
+	check(nr_acts == expected, "%d of %d acts end one, not %d", (int)expected, SOME,
+	      (int)nr_acts);
 }
 
 static void end_spans(size_t count)
@@ -97,7 +98,7 @@ static void end_spans(size_t count)
 	struct jp_event *acts = allocate(2 * count, sizeof(*acts));
 	struct jp_truth truth = {.acts = acts, .nr_acts = 2 * count};
 	struct jp_spans spans;
-	uint64_t found;
+	uint64_t nr_acts;
 
 	for (size_t i = 0; i < count; i++) {
 		const uint64_t unmapped = count + i;
@@ -110,9 +111,9 @@ static void end_spans(size_t count)
 	}
 	check(!jp_spans_collect_from_truth(&truth, &spans), "each mapping makes a span");
 	start_cost();
-	found = count_acts(&truth, &spans);
+	nr_acts = count_acts(&truth, &spans);
 	end_cost();
-	check(found == count, "each span is ended by an act");
+	check(nr_acts == count, "each span is ended by an act");
 	jp_spans_free(&spans);
 	free(acts);
 }

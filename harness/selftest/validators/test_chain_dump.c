@@ -37,17 +37,20 @@ static struct jp_event make_sample(uint64_t time, bool user, bool differs)
 						      .stack_size = sizeof(*dumps)});
 }
 
-static void check_samples(const char *what, const struct jp_event *events, size_t count,
+static void check_samples(const char *label, const struct jp_event *events, size_t count,
 			  uint64_t bad, uint64_t leaving)
 {
-	const struct jp_metric found = judge("chain_dump", &evidence, events, count, "chain.dump");
-	const uint64_t left = judge("chain_dump", &evidence, events, count, "chain.leaving").k;
+	const struct jp_metric metric = judge("chain_dump", &evidence, events, count, "chain.dump");
+	const uint64_t nr_leaving =
+		judge("chain_dump", &evidence, events, count, "chain.leaving").k;
 	uint64_t samples = 0;
 
 	for (size_t i = 0; i < count; i++)
 		samples += events[i].type == JP_EVENT_SAMPLE;
-	check(found.k == bad && found.n == samples && exception_counts == bad && left == leaving,
-	      "%s: %d samples differ, %d differ while leaving", what, (int)found.k, (int)left);
+	check(metric.k == bad && metric.n == samples && exception_counts == bad &&
+		      nr_leaving == leaving,
+	      "%s: %d samples differ, %d differ while leaving", label, (int)metric.k,
+	      (int)nr_leaving);
 }
 
 TEST(chain_dump)

@@ -74,16 +74,19 @@ static void measure_covering(size_t count)
 {
 	enum { SIZE = 16 };
 	struct jp_truth_code *codes = allocate(count, sizeof(*codes));
-	struct jp_incarnation *all = allocate(count, sizeof(*all));
+	struct jp_incarnation *incarnations = allocate(count, sizeof(*incarnations));
 	struct jp_truth truth = {.version = 3};
 	const struct jp_evidence evidence = {.truth = &truth};
-	struct jp_incarnations lives = {
-		.evidence = &evidence, .incarnations = all, .count = count, .largest = SIZE};
+	struct jp_incarnations lives = {.evidence = &evidence,
+					.incarnations = incarnations,
+					.count = count,
+					.largest = SIZE};
 	size_t nr_covered = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		codes[i] = (struct jp_truth_code)CODE(i * SIZE, "f");
-		all[i] = (struct jp_incarnation){.code = &codes[i], .begin = 1, .end = UINT64_MAX};
+		incarnations[i] =
+			(struct jp_incarnation){.code = &codes[i], .begin = 1, .end = UINT64_MAX};
 	}
 	start_cost();
 	for (size_t i = 0; i < count; i++) {
@@ -94,9 +97,9 @@ static void measure_covering(size_t count)
 	}
 	end_cost();
 	for (size_t i = 0; i < count; i++)
-		nr_covered += all[i].hider.time == 100 + i;
+		nr_covered += incarnations[i].hider.time == 100 + i;
 	check(nr_covered == count, "each function is covered by its own record");
-	free(all);
+	free(incarnations);
 	free(codes);
 }
 
@@ -143,12 +146,13 @@ static void test_interrupted_at_begin(void)
 /* Measures the time to find the last image of each of @count processes that have two images. */
 static void find_images(size_t count)
 {
-	struct jp_truth_incarnation *all = allocate(2 * count, sizeof(*all));
-	const struct jp_truth truth = {.incarnations = all, .nr_incarnations = 2 * count};
+	struct jp_truth_incarnation *incarnations = allocate(2 * count, sizeof(*incarnations));
+	const struct jp_truth truth = {.incarnations = incarnations, .nr_incarnations = 2 * count};
 	size_t right = 0;
 
 	for (size_t i = 0; i < 2 * count; i++)
-		all[i] = (struct jp_truth_incarnation){.pid = (uint32_t)(i / 2 + 1), .before = i};
+		incarnations[i] =
+			(struct jp_truth_incarnation){.pid = (uint32_t)(i / 2 + 1), .before = i};
 	start_cost();
 	for (size_t i = 0; i < count; i++)
 		right += jp_find_last_exec(&truth, (uint32_t)(i + 1)) == 2 * i + 1;
@@ -156,7 +160,7 @@ static void find_images(size_t count)
 	check(right == count && !jp_find_last_exec(&truth, 0) &&
 		      !jp_find_last_exec(&truth, (uint32_t)(count + 1)),
 	      "the last image of each process is found, and none of other pids");
-	free(all);
+	free(incarnations);
 }
 
 TEST(code_names)

@@ -114,16 +114,16 @@ static void judge_scene(size_t count)
 						      .enabled = 1,
 						      .sampling = 1,
 						      .stopped = BEGIN + (count + 1) * STEP}};
-	struct jp_metric found;
+	struct jp_metric metric;
 
 	for (size_t i = 0; i < count; i++)
 		scene->make(i, count, &acts[i], &records[i]);
 	index_truth(&truth);
 	start_cost();
-	found = judge("mapping_coverage", &evidence, records, count, scene->metric);
+	metric = judge("mapping_coverage", &evidence, records, count, scene->metric);
 	end_cost();
-	check(found.k == scene->expected(count), "%s: %s is %d of %zu", scene->what, scene->metric,
-	      (int)found.k, count);
+	check(metric.k == scene->expected(count), "%s: %s is %d of %zu", scene->what, scene->metric,
+	      (int)metric.k, count);
 	free_truth_index(&truth);
 	free(acts);
 	free(records);

@@ -43,7 +43,7 @@ static void credit_each_sample(size_t count)
 						      .enabled = 1,
 						      .sampling = 1,
 						      .stopped = BEGIN + (count + 1) * STEP}};
-	struct jp_metric found;
+	struct jp_metric metric;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct jp_truth_file file = files[i] = make_file(i);
@@ -59,10 +59,10 @@ static void credit_each_sample(size_t count)
 	}
 	start_cost();
 	check(!jp_truth_index_files(&truth), "files are indexed");
-	found = judge("processes", &evidence, events, 3 * count, "files.credited");
+	metric = judge("processes", &evidence, events, 3 * count, "files.credited");
 	end_cost();
-	check(found.k == (mistaken ? 0 : count) && found.n == count,
-	      "%d of %d samples are credited to their file", (int)found.k, (int)found.n);
+	check(metric.k == (mistaken ? 0 : count) && metric.n == count,
+	      "%d of %d samples are credited to their file", (int)metric.k, (int)metric.n);
 	jp_boxes_free(&truth.files_at);
 	free(files);
 	free(events);

@@ -85,9 +85,9 @@ static struct jp_event make_record(const struct row *row)
 					   .map.flags = row->flags, .map.name = row->name);
 }
 
-static bool texts_equal(const char *one, const char *other)
+static bool texts_equal(const char *a, const char *b)
 {
-	return one && other ? strcmp(one, other) == 0 : one == other;
+	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
 TEST(records)

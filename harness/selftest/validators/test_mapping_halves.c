@@ -16,13 +16,13 @@ static struct jp_event make_record(uint64_t start, uint64_t end, uint64_t pgoff)
 }
 
 static void check_record(struct jp_mapping_halves *halves, struct jp_event record, int met,
-			 const char *what)
+			 const char *label)
 {
 	bool before, behind;
 
 	check(!jp_mapping_halves_note(halves, &record, &before, &behind) &&
 		      (before ? BEFORE : 0) + (behind ? BEHIND : 0) == met,
-	      "%s", what);
+	      "%s", label);
 }
 
 TEST(mapping_halves)

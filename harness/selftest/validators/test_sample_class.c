@@ -12,7 +12,7 @@ static bool is_in_class(enum jp_sample_class class, const struct jp_sample_facts
 {
 	bool code = facts->code, live = !code && facts->in_window;
 	bool foreign = live && facts->where == JP_IN_OTHERS;
-	bool ours = live && !foreign && facts->watched;
+	bool is_watched = live && !foreign && facts->watched;
 	/* A living thread inside a path always has a user part. */
 	bool blind = facts->kernel && !facts->user_part;
 	bool bare = blind && !(facts->where == JP_INSIDE && !facts->ended);
@@ -23,15 +23,15 @@ static bool is_in_class(enum jp_sample_class class, const struct jp_sample_facts
 	case JP_SAMPLE_OUTSIDE:
 		return !code && !facts->in_window;
 	case JP_SAMPLE_ASTRAY:
-		return foreign || (ours && !bare && facts->where == JP_INSIDE);
+		return foreign || (is_watched && !bare && facts->where == JP_INSIDE);
 	case JP_SAMPLE_EDGE:
-		return ours && !bare && facts->where == JP_IN_EDGE;
+		return is_watched && !bare && facts->where == JP_IN_EDGE;
 	case JP_SAMPLE_BELOW:
-		return ours && !bare && facts->where == JP_IN_HANDLER;
+		return is_watched && !bare && facts->where == JP_IN_HANDLER;
 	case JP_SAMPLE_KERNEL:
-		return ours && bare;
+		return is_watched && bare;
 	case JP_SAMPLE_NATIVE:
-		return ours && !bare && facts->where == JP_IN_NONE;
+		return is_watched && !bare && facts->where == JP_IN_NONE;
 	case JP_SAMPLE_UNWATCHED:
 		return live && !foreign && !facts->watched;
 	default:
@@ -145,7 +145,7 @@ TEST(sample_class)
 		{16, put_one_activation, test_samples_at_borders},
 		{16, put_one_activation, test_samples_near_a_wait},
 	};
-	unsigned given[JP_SAMPLE_CLASSES] = {0};
+	unsigned counts[JP_SAMPLE_CLASSES] = {0};
 	bool good = true;
 
 	for (unsigned bits = 0; bits < 1 << 6; bits++) {
@@ -162,7 +162,7 @@ TEST(sample_class)
 			enum jp_sample_class class = jp_sample_classify(&facts);
 			int holds = 0;
 
-			given[class]++;
+			counts[class]++;
 			for (enum jp_sample_class other = 0; other < JP_SAMPLE_CLASSES; other++)
 				holds += is_in_class(other, &facts);
 			if (holds == 1 && is_in_class(class, &facts))
@@ -175,7 +175,7 @@ TEST(sample_class)
 	check(good, "each combination of facts is in exactly one class");
 	good = true;
 	for (enum jp_sample_class class = 0; class < JP_SAMPLE_CLASSES; class ++)
-		good &= given[class] > 0;
+		good &= counts[class] > 0;
 	check(good, "each class occurs");
 	test_waiting_threads();
 	run_truth_tests(places, 2);

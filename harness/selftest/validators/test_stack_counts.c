@@ -11,7 +11,7 @@ static uint64_t count_distinct_places(const uint32_t (*places)[2], size_t count)
 	struct jp_view view = {.evidence = &evidence, .asked = &asked};
 	const struct jp_metric *metric;
 	struct jp_stack_counts counts;
-	uint64_t found = UINT64_MAX;
+	uint64_t nr_places = UINT64_MAX;
 
 	if (jp_stack_counts_init(&counts, &evidence))
 		exit(99);
@@ -22,10 +22,10 @@ static uint64_t count_distinct_places(const uint32_t (*places)[2], size_t count)
 			 ? NULL
 			 : jp_findings_find_metric(&view.findings, "distinct");
 	if (metric)
-		found = metric->k;
+		nr_places = metric->k;
 	jp_stack_counts_free(&counts);
 	jp_findings_free(&view.findings);
-	return found;
+	return nr_places;
 }
 
 /* Counts both instructions of two functions, the second at @second, of a capture with @breakpoints.
@@ -60,15 +60,16 @@ static bool is_complete(uint64_t second, uint64_t breakpoints)
 
 TEST(stack_counts)
 {
-	static const uint32_t all[][2] = {
+	static const uint32_t samples[][2] = {
 		{1, 4},          {0, 0},          {0, UINT32_MAX},
 		{1, 4},          {UINT32_MAX, 0}, {UINT32_MAX, UINT32_MAX},
 		{UINT32_MAX, 0}, {1, 8},          {UINT32_MAX / 2, 0},
 		{1, 4}};
 
-	check(!count_distinct_places(all, 0), "without samples no instruction is counted");
-	check(count_distinct_places(all, 1) == 1, "one sample counts one instruction");
-	check(count_distinct_places(all, sizeof(all) / sizeof(*all)) == 7, "repeated hits are one");
+	check(!count_distinct_places(samples, 0), "without samples no instruction is counted");
+	check(count_distinct_places(samples, 1) == 1, "one sample counts one instruction");
+	check(count_distinct_places(samples, sizeof(samples) / sizeof(*samples)) == 7,
+	      "repeated hits are one");
 	check(is_complete(0x1000, 2), "a breakpoint samples each function that was at its address");
 	check(!is_complete(0x1000, 1), "an instruction without a breakpoint has no sample");
 	check(is_complete(0x1008, 4) && !is_complete(0x1008, 3),

@@ -19,15 +19,15 @@ static bool stacks_equal(const struct built_stack *a, const struct built_stack *
 	return a->count == b->count && !memcmp(a->frames, b->frames, a->count * sizeof(uint64_t));
 }
 
-static bool is_part_of(const struct built_stack *part, const struct built_stack *all)
+static bool is_part_of(const struct built_stack *part, const struct built_stack *built)
 {
 	/* Try all ways to leave out frames. */
-	for (uint32_t mask = 0; mask < 1u << all->count; mask++) {
+	for (uint32_t mask = 0; mask < 1u << built->count; mask++) {
 		struct built_stack left = {.count = 0};
 
-		for (uint32_t i = 0; i < all->count; i++)
+		for (uint32_t i = 0; i < built->count; i++)
 			if (mask & 1u << i)
-				left.frames[left.count++] = all->frames[i];
+				left.frames[left.count++] = built->frames[i];
 		if (stacks_equal(part, &left))
 			return true;
 	}
@@ -152,7 +152,7 @@ TEST(stack_verdict)
 		{"only the address", {{1}, 1}, {{1, 2}, 2}},
 		{"garbage at the root", {{1, 3, 5}, 3}, {{1, 2, 3}, 3}},
 	};
-	uint64_t given[JP_VERDICTS] = {0};
+	uint64_t counts[JP_VERDICTS] = {0};
 	bool good = true;
 
 	for (size_t i = 0; i < sizeof(truths) / sizeof(*truths); i++) {
@@ -165,7 +165,7 @@ TEST(stack_verdict)
 						 whole->frames, whole->count);
 			int holds = 0;
 
-			given[verdict]++;
+			counts[verdict]++;
 			for (enum jp_verdict other = 0; other < JP_VERDICTS; other++)
 				holds += is_verdict(other, &seen, must, whole);
 			if (holds == 1 && is_verdict(verdict, &seen, must, whole))
@@ -178,7 +178,7 @@ TEST(stack_verdict)
 	}
 	check(good, "each stack has exactly one verdict");
 	for (enum jp_verdict verdict = JP_WRONG; verdict < JP_VERDICTS; verdict++) {
-		if (given[verdict])
+		if (counts[verdict])
 			continue;
 		good = false;
 		printf("# no stack has the verdict %s\n", jp_verdict_text(verdict));

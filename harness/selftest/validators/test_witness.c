@@ -49,13 +49,13 @@ static void put_witness(uint32_t tid, uint32_t cpu, uint64_t time)
 		.time = time, .ip = 0x1800, .pid = PID, .tid = tid, .cpu = cpu, .user = true};
 }
 
-/* Advances @timer in whole periods to the thread's CPU time @own. Returns whether the kernel takes
- * a sample. */
-static bool run_timer(struct timer *timer, uint64_t own, uint64_t *random)
+/* Advances @timer in whole periods to the thread's CPU time @cpu_time. Returns whether the kernel
+ * takes a sample. */
+static bool run_timer(struct timer *timer, uint64_t cpu_time, uint64_t *random)
 {
-	if (timer->next > own)
+	if (timer->next > cpu_time)
 		return false;
-	while (timer->next <= own)
+	while (timer->next <= cpu_time)
 		timer->next += timer->period;
 	return !made.hides || check_random(random) % made.hides;
 }
@@ -72,19 +72,19 @@ static void run_thread(uint32_t tid, uint32_t cpu, unsigned periods, unsigned sw
 	struct timer witness = {jp_witness_period(PERIOD), check_random(random) % (PERIOD / 2)};
 	uint64_t wall = BEGIN + check_random(random) % PERIOD;
 
-	for (uint64_t own = 0; own < (uint64_t)periods * PERIOD;
-	     own += STEP_US * 1000, wall += STEP_US * 1000) {
+	for (uint64_t cpu_time = 0; cpu_time < (uint64_t)periods * PERIOD;
+	     cpu_time += STEP_US * 1000, wall += STEP_US * 1000) {
 		if (switches && check_random(random) % switches < STEP_US)
 			wall += check_random(random) % (3 * PERIOD);
 		if (switches && check_random(random) % switches < STEP_US) {
 			const uint64_t stall = check_random(random) % (3 * PERIOD);
 
-			own += stall;
+			cpu_time += stall;
 			wall += stall;
 		}
-		if (run_timer(&capture, own, random))
+		if (run_timer(&capture, cpu_time, random))
 			put_capture(tid, cpu, wall + 3);
-		if (run_timer(&witness, own, random))
+		if (run_timer(&witness, cpu_time, random))
 			put_witness(tid, cpu, wall + 5);
 	}
 }
@@ -101,13 +101,14 @@ static void run_exchanging_threads(unsigned periods, unsigned switches, uint64_t
 		uint32_t running = PID;
 
 		*random = seed;
-		for (uint64_t own = 0; own < (uint64_t)periods * PERIOD; own += STEP_US * 1000) {
+		for (uint64_t cpu_time = 0; cpu_time < (uint64_t)periods * PERIOD;
+		     cpu_time += STEP_US * 1000) {
 			if (check_random(random) % switches < STEP_US)
 				running ^= PID ^ (PID + 1);
-			if (run_timer(&capture, own, random) && running == tid)
-				put_capture(tid, 0, BEGIN + own + 3);
-			if (run_timer(&witness, own, random) && running == tid)
-				put_witness(tid, 0, BEGIN + own + 5);
+			if (run_timer(&capture, cpu_time, random) && running == tid)
+				put_capture(tid, 0, BEGIN + cpu_time + 3);
+			if (run_timer(&witness, cpu_time, random) && running == tid)
+				put_witness(tid, 0, BEGIN + cpu_time + 5);
 		}
 	}
 }
@@ -193,7 +194,7 @@ static void measure_surplus(double *surplus, double *allowed)
 
 TEST(exchanging_threads)
 {
-	double surplus, allowed, squares = 0, least = INFINITY;
+	double surplus, allowed, squares = 0, min = INFINITY;
 	unsigned wrong = 0, caught = 0;
 
 	for (uint64_t seed = 1; seed <= 200; seed++) {
@@ -204,14 +205,14 @@ TEST(exchanging_threads)
 		wrong += count_faults() != 0;
 		measure_surplus(&surplus, &allowed);
 		squares += surplus * surplus;
-		least = fmin(least, allowed);
+		min = fmin(min, allowed);
 		for (size_t i = 0; i < made.nr_capture; i += 7)
 			drop_samples(i, 1);
 		caught += count_faults() != 0;
 	}
 	check(!wrong, "200 pairs of threads that exchange their timers: %u have a fault", wrong);
-	check(least > 5 * sqrt(squares / 200),
-	      "%.0f more are allowed: 5 standard deviations of %.1f", least, sqrt(squares / 200));
+	check(min > 5 * sqrt(squares / 200), "%.0f more are allowed: 5 standard deviations of %.1f",
+	      min, sqrt(squares / 200));
 	check(caught == 200, "one of seven samples less is caught: %u of 200", caught);
 }
 
@@ -444,22 +445,22 @@ TEST(other_faults)
  * states. If @both is false, throttles only the witness's timer. */
 static void throttle_streams(bool both)
 {
-	size_t kept = 0;
+	size_t nr_kept = 0;
 
 	for (size_t i = 0; i < made.nr_witness; i++) {
 		struct jp_witness_sample sample = made.witness[i];
 		const uint64_t part = sample.time % (10 * (uint64_t)PERIOD);
 
 		if (part >= 7 * PERIOD)
-			made.witness[kept - 1].throttled = true;
+			made.witness[nr_kept - 1].throttled = true;
 		else
-			made.witness[kept++] = sample;
+			made.witness[nr_kept++] = sample;
 	}
-	made.nr_witness = kept;
-	for (size_t i = kept = 0; i < made.nr_capture; i++)
+	made.nr_witness = nr_kept;
+	for (size_t i = nr_kept = 0; i < made.nr_capture; i++)
 		if (!both || made.capture[i].time % (10 * (uint64_t)PERIOD) < 8 * PERIOD)
-			made.capture[kept++] = made.capture[i];
-	made.nr_capture = kept;
+			made.capture[nr_kept++] = made.capture[i];
+	made.nr_capture = nr_kept;
 	made.throttles = 50;
 }
 

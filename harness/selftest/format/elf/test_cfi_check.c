@@ -73,42 +73,44 @@ static void add_empty_fde(void)
 	end_record();
 }
 
-static bool is_sound(struct jp_cfi_sound *found)
+static bool is_sound(struct jp_cfi_sound *soundness)
 {
 	const struct jp_cfi_section section = {frame, frame_size, ADDR}, none = {NULL, 0, 0};
 	struct jp_error err;
 
-	return !jp_cfi_check(&section, &none, found, &err);
+	return !jp_cfi_check(&section, &none, soundness, &err);
 }
 
 /* Returns whether the check accepts a usual CIE and an FDE with @instructions. */
-static bool accepts(const void *instructions, size_t size, struct jp_cfi_sound *found)
+static bool accepts(const void *instructions, size_t size, struct jp_cfi_sound *soundness)
 {
 	add_usual_cie();
 	begin_fde();
 	add_bytes(instructions, size);
 	end_record();
-	return is_sound(found);
+	return is_sound(soundness);
 }
 
-#define ACCEPTS(text) accepts(text, sizeof(text) - 1, &found)
+#define ACCEPTS(text) accepts(text, sizeof(text) - 1, &soundness)
 
 TEST(operands)
 {
-	static const char *const one[] = {"\x02\1", "\x03\1\1", "\x04\1\1\1\1", "\x0e\1", "\x13\1",
-					  "\x06\1", "\x07\1",   "\x08\1",       "\x0d\1"};
+	static const char *const valid_programs[] = {"\x02\1", "\x03\1\1", "\x04\1\1\1\1",
+						     "\x0e\1", "\x13\1",   "\x06\1",
+						     "\x07\1", "\x08\1",   "\x0d\1"};
 	static const char *const two[] = {"\x05\1\1", "\x09\1\1", "\x0c\1\1", "\x11\1\1",
 					  "\x12\1\1", "\x14\1\1", "\x15\1\1", "\x2f\1\1"};
-	struct jp_cfi_sound found;
+	struct jp_cfi_sound soundness;
 
 	check(ACCEPTS("") && ACCEPTS("\0\0\x41\xc1"),
 	      "no instructions, and those without an operand, are sound");
-	for (size_t i = 0; i < sizeof(one) / sizeof(*one); i++)
-		check(accepts(one[i], strlen(one[i]), &found) &&
-			      !accepts(one[i], strlen(one[i]) - 1, &found),
-		      "instruction %#x needs its operand", one[i][0]);
+	for (size_t i = 0; i < sizeof(valid_programs) / sizeof(*valid_programs); i++)
+		check(accepts(valid_programs[i], strlen(valid_programs[i]), &soundness) &&
+			      !accepts(valid_programs[i], strlen(valid_programs[i]) - 1,
+				       &soundness),
+		      "instruction %#x needs its operand", valid_programs[i][0]);
 	for (size_t i = 0; i < sizeof(two) / sizeof(*two); i++)
-		check(accepts(two[i], 3, &found) && !accepts(two[i], 2, &found),
+		check(accepts(two[i], 3, &soundness) && !accepts(two[i], 2, &soundness),
 		      "instruction %#x needs both operands", two[i][0]);
 	check(ACCEPTS("\x07\xff\1") && !ACCEPTS("\x07\x80\2"), "registers up to 255 are sound");
 	check(ACCEPTS("\x07\x80\x80\0") && ACCEPTS("\x0e\xff\xff\xff\xff\xff\xff\xff\xff\xff\1"),
@@ -126,37 +128,37 @@ TEST(limits)
 {
 	unsigned char block[3 + 1025] = {0x0f, 0x80, 0x08}; /* 1024 */
 	unsigned char states[66];
-	struct jp_cfi_sound found;
+	struct jp_cfi_sound soundness;
 
-	check(accepts(block, 3 + 1024, &found), "an expression of 1024 bytes is sound");
+	check(accepts(block, 3 + 1024, &soundness), "an expression of 1024 bytes is sound");
 	block[1] = 0x81;
-	check(!accepts(block, 3 + 1025, &found), "an expression of 1025 bytes is not");
+	check(!accepts(block, 3 + 1025, &soundness), "an expression of 1025 bytes is not");
 	memset(states, 0x0a, sizeof(states));
-	check(accepts(states, 64, &found) && !accepts(states, 65, &found),
+	check(accepts(states, 64, &soundness) && !accepts(states, 65, &soundness),
 	      "at most 64 states can be remembered");
 	states[0] = 0x0b; /* a restore without a remembered state */
-	check(accepts(states, 65, &found) && !accepts(states, 66, &found),
+	check(accepts(states, 65, &soundness) && !accepts(states, 66, &soundness),
 	      "restoring without a remembered state frees nothing");
 	states[0] = 0x0a;
 	states[1] = 0x0b;
-	check(accepts(states, 66, &found), "restoring frees a remembered state");
+	check(accepts(states, 66, &soundness), "restoring frees a remembered state");
 }
 
 TEST(functions)
 {
-	struct jp_cfi_sound found;
+	struct jp_cfi_sound soundness;
 
-	check(ACCEPTS("") && !found.functions && !found.framed,
+	check(ACCEPTS("") && !soundness.functions && !soundness.framed,
 	      "a function without instructions does not count");
-	check(ACCEPTS("\x0e\x10") && found.functions == 1,
+	check(ACCEPTS("\x0e\x10") && soundness.functions == 1,
 	      "a function whose last instruction moves the stack counts");
-	check(ACCEPTS("\x0e\x10\0\0") && found.functions == 1 && !found.framed,
+	check(ACCEPTS("\x0e\x10\0\0") && soundness.functions == 1 && !soundness.framed,
 	      "a function that moves the stack counts");
-	check(ACCEPTS("\x0d\6\0\0") && found.functions == 1 && found.framed == 1,
+	check(ACCEPTS("\x0d\6\0\0") && soundness.functions == 1 && soundness.framed == 1,
 	      "a function with a frame pointer is framed");
-	check(ACCEPTS("\x0c\6\x10\0") && found.functions == 1 && found.framed == 1,
+	check(ACCEPTS("\x0c\6\x10\0") && soundness.functions == 1 && soundness.framed == 1,
 	      "a function that defines its CFA by the frame pointer is framed");
-	check(ACCEPTS("\x86\2\0\0") && !found.functions, "saving a register does not count");
+	check(ACCEPTS("\x86\2\0\0") && !soundness.functions, "saving a register does not count");
 }
 
 TEST(cies)
@@ -193,12 +195,12 @@ TEST(cies)
 		{1, "zPR", "\12\x04\1\2\3\4\5\6\7\10\x1b", 11, true},
 		{1, "zPR", "\12\x0c\1\2\3\4\5\6\7\10\x1b", 11, true},
 	};
-	struct jp_cfi_sound found;
+	struct jp_cfi_sound soundness;
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		begin_cie(table[i].version, table[i].text, table[i].data, table[i].size);
 		end_record();
-		check(is_sound(&found) == table[i].good,
+		check(is_sound(&soundness) == table[i].good,
 		      "CIE %zu, version %u, \"%s\", is judged right", i, table[i].version,
 		      table[i].text);
 	}
@@ -206,13 +208,13 @@ TEST(cies)
 
 TEST(records)
 {
-	struct jp_cfi_sound found;
+	struct jp_cfi_sound soundness;
 	size_t second;
 
 	frame_size = 0;
-	check(is_sound(&found), "an empty section is sound");
+	check(is_sound(&soundness), "an empty section is sound");
 	add32(0);
-	check(is_sound(&found), "a terminator alone is sound");
+	check(is_sound(&soundness), "a terminator alone is sound");
 	add_usual_cie();
 	add_empty_fde();
 	add32(0);
@@ -222,9 +224,9 @@ TEST(records)
 	add32(1);
 	add8(0);
 	end_record();
-	check(is_sound(&found), "records behind a terminator are sound");
+	check(is_sound(&soundness), "records behind a terminator are sound");
 	frame[second + 4] = (unsigned char)(second + 4 - 17);
-	check(!is_sound(&found), "an FDE that points into a record is refused");
+	check(!is_sound(&soundness), "an FDE that points into a record is refused");
 	add_usual_cie();
 	second = frame_size;
 	add_empty_fde();
@@ -233,19 +235,19 @@ TEST(records)
 	add32(1);
 	add8(0);
 	end_record();
-	check(!is_sound(&found), "an FDE that points to an FDE is refused");
+	check(!is_sound(&soundness), "an FDE that points to an FDE is refused");
 	add_usual_cie();
 	for (size_t less = 1; less < frame_size - 3; less++) {
 		const struct jp_cfi_section section = {frame, frame_size - less, ADDR}, none = {0};
 		struct jp_error err;
 
-		if (!jp_cfi_check(&section, &none, &found, &err))
+		if (!jp_cfi_check(&section, &none, &soundness, &err))
 			check(false, "a section cut by %zu bytes is refused", less);
 	}
 	add_usual_cie();
 	begin_record((uint32_t)frame_size + 4 + 1);
 	end_record();
-	check(!is_sound(&found), "an FDE that points before the section is refused");
+	check(!is_sound(&soundness), "an FDE that points before the section is refused");
 }
 
 /* Returns whether .eh_frame_hdr of @size @bytes is sound. */
@@ -253,10 +255,10 @@ static bool is_sound_index(const unsigned char *bytes, size_t size)
 {
 	const struct jp_cfi_section section = {frame, frame_size, ADDR},
 				    index = {bytes, size, INDEX};
-	struct jp_cfi_sound found;
+	struct jp_cfi_sound soundness;
 	struct jp_error err;
 
-	return !jp_cfi_check(&section, &index, &found, &err) && found.index;
+	return !jp_cfi_check(&section, &index, &soundness, &err) && soundness.index;
 }
 
 TEST(index_bounds)

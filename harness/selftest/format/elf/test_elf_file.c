@@ -30,7 +30,7 @@ static void begin_file(void)
 
 /* Checks that the file has a build id of @size bytes or, if @size is 0, that the error reports that
  * it has none. */
-static void check_id(unsigned int size, const char *what)
+static void check_id(unsigned int size, const char *label)
 {
 	jp_cleanup_free unsigned char *bytes = NULL;
 	struct jp_elf_input file = elf_made_input(&made, &bytes);
@@ -40,11 +40,11 @@ static void check_id(unsigned int size, const char *what)
 
 	check(size ? !ret && id.size == size && id.bytes[size - 1] == size
 		   : ret == -ENODATA && !id.size && strstr(err.text, "without a build id"),
-	      "%s: %s", what, size ? "a build id" : err.text);
+	      "%s: %s", label, size ? "a build id" : err.text);
 }
 
 static void check_note(const char *name, uint32_t type, uint32_t id_size, unsigned int expected,
-		       const char *what)
+		       const char *label)
 {
 	size_t size;
 
@@ -52,7 +52,7 @@ static void check_note(const char *name, uint32_t type, uint32_t id_size, unsign
 	size = put_note(0, name, type, id_size);
 	elf_made_section(&made, ".note", SHT_NOTE, note, size);
 	elf_made_end(&made);
-	check_id(expected, what);
+	check_id(expected, label);
 }
 
 TEST(build_ids)
@@ -91,7 +91,7 @@ TEST(build_ids)
 	check_id(0, "a note in a too large segment");
 }
 
-static void check_extraction(int result, const char *why, const char *what)
+static void check_extraction(int result, const char *reason, const char *label)
 {
 	jp_cleanup_free unsigned char *bytes = NULL;
 	struct jp_elf_input file = elf_made_input(&made, &bytes);
@@ -99,7 +99,7 @@ static void check_extraction(int result, const char *why, const char *what)
 	struct jp_error err = {""};
 	int ret = jp_elf_extract(-1, file.image, file.size, &image, &err);
 
-	check(ret == result && strstr(err.text, why) && !image.bytes == !!ret, "%s: %s", what,
+	check(ret == result && strstr(err.text, reason) && !image.bytes == !!ret, "%s: %s", label,
 	      err.text);
 	jp_elf_image_free(&image);
 }
@@ -107,17 +107,18 @@ static void check_extraction(int result, const char *why, const char *what)
 /* Every truncated copy is refused: the section headers are at the end. */
 static void check_shorter_files(void)
 {
-	const size_t whole = made.size;
-	size_t taken = 0;
+	const size_t full_size = made.size;
+	size_t nr_accepted = 0;
 
 	while (made.size-- > 0) {
 		jp_cleanup_free unsigned char *bytes = NULL;
 		struct jp_elf_input file = elf_made_input(&made, &bytes);
 		struct jp_elf_image image;
 
-		taken += !jp_elf_extract(-1, file.image, file.size, &image, NULL);
+		nr_accepted += !jp_elf_extract(-1, file.image, file.size, &image, NULL);
 	}
-	check(!taken, "%zu truncated copies of %zu bytes are accepted", taken, whole);
+	check(!nr_accepted, "%zu truncated copies of %zu bytes are accepted", nr_accepted,
+	      full_size);
 }
 
 TEST(frames)
@@ -154,14 +155,14 @@ TEST(frames)
 }
 
 /* Checks that .eh_frame is not found by the segment of @index alone. */
-static void check_index_segment(const void *index, size_t size, const char *what)
+static void check_index_segment(const void *index, size_t size, const char *label)
 {
 	begin_file();
 	made.segments[0] = (Elf64_Phdr){.p_type = PT_GNU_EH_FRAME,
 					.p_offset = elf_made_put(&made, index, size),
 					.p_filesz = size};
 	elf_made_end_stripped(&made);
-	check_extraction(-ENODATA, "ELF file without .eh_frame", what);
+	check_extraction(-ENODATA, "ELF file without .eh_frame", label);
 }
 
 TEST(refusals)

@@ -75,11 +75,11 @@ TEST(elf_segments)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		uint64_t found;
+		uint64_t frame_size;
 
 		make_file(rows[i].lengths, rows[i].count, MOST / 2);
-		found = find_frame_size(MOST / 2);
-		check(found == rows[i].size, "%s: %llu bytes of .eh_frame are found", rows[i].what,
-		      (unsigned long long)found);
+		frame_size = find_frame_size(MOST / 2);
+		check(frame_size == rows[i].size, "%s: %llu bytes of .eh_frame are found",
+		      rows[i].what, (unsigned long long)frame_size);
 	}
 }

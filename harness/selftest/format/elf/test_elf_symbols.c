@@ -7,7 +7,7 @@
 static struct elf_made made;
 
 /* Checks all symbols, as "NAME+OFFSET:SIZE ...", with offsets from .text. */
-static void check_symbols(const char *expected, const char *what)
+static void check_symbols(const char *expected, const char *label)
 {
 	struct jp_elf_symbols symbols;
 	struct jp_error err = {""};
@@ -15,7 +15,7 @@ static void check_symbols(const char *expected, const char *what)
 	size_t used = 0;
 
 	if (elf_made_read(&made, &symbols, &err)) {
-		check(false, "%s: %s", what, err.text);
+		check(false, "%s: %s", label, err.text);
 		return;
 	}
 	for (size_t i = 0; i < symbols.count && used < sizeof(text); i++)
@@ -24,17 +24,18 @@ static void check_symbols(const char *expected, const char *what)
 			symbols.symbols[i].name,
 			(long)(symbols.symbols[i].offset - made.sections[ELF_MADE_TEXT].sh_offset),
 			(long)symbols.symbols[i].size);
-	check(strcmp(text, expected) == 0, "%s: %s", what, text);
+	check(strcmp(text, expected) == 0, "%s: %s", label, text);
 	jp_elf_symbols_free(&symbols);
 }
 
-static void check_refusal(const char *why, const char *what)
+static void check_refusal(const char *reason, const char *label)
 {
 	struct jp_elf_symbols symbols;
 	struct jp_error err = {""};
 	int ret = elf_made_read(&made, &symbols, &err);
 
-	check(ret == -EINVAL && !symbols.count && strstr(err.text, why), "%s: %s", what, err.text);
+	check(ret == -EINVAL && !symbols.count && strstr(err.text, reason), "%s: %s", label,
+	      err.text);
 }
 
 TEST(kinds)

@@ -31,12 +31,12 @@ static void begin_plt(const char *relocations, uint64_t entsize, bool sec, bool 
 
 /* Checks the numbers of PLT symbols, by the version of perf that first had them. */
 static void check_counts(unsigned int plt, unsigned int always, unsigned int since,
-			 const char *what)
+			 const char *label)
 {
 	struct jp_elf_symbols symbols;
 	unsigned int heads = 0, old = 0, new = 0;
 
-	if (!check(!elf_made_read(&made, &symbols, NULL), "%s: the file is read", what))
+	if (!check(!elf_made_read(&made, &symbols, NULL), "%s: the file is read", label))
 		return;
 	for (size_t i = 0; i < symbols.count; i++) {
 		const struct jp_elf_symbol *symbol = &symbols.symbols[i];
@@ -47,7 +47,7 @@ static void check_counts(unsigned int plt, unsigned int always, unsigned int sin
 		old += entry && !symbol->since;
 		new += entry && symbol->since == JP_PERF_VERSION(6, 3);
 	}
-	check(heads == plt && old == always && new == since, "%s: %u, %u and %u", what, heads, old,
+	check(heads == plt && old == always && new == since, "%s: %u, %u and %u", label, heads, old,
 	      new);
 	jp_elf_symbols_free(&symbols);
 }
@@ -134,7 +134,7 @@ TEST(debuglink)
 	char name[16];
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		bool found;
+		bool has_link;
 
 		elf_made_code(&made, EM_X86_64, NULL, 0);
 		elf_made_section(&made, ".gnu_debuglink", SHT_PROGBITS, table[i].bytes,
@@ -142,9 +142,9 @@ TEST(debuglink)
 		elf_made_end(&made);
 		free(bytes);
 		file = elf_made_input(&made, &bytes);
-		found = jp_elf_debuglink(&file, name, sizeof(name));
-		check(found == !!table[i].name && (!found || !strcmp(name, table[i].name)), "%s",
-		      table[i].what);
+		has_link = jp_elf_debuglink(&file, name, sizeof(name));
+		check(has_link == !!table[i].name && (!has_link || !strcmp(name, table[i].name)),
+		      "%s", table[i].what);
 	}
 	elf_made_code(&made, EM_X86_64, NULL, 0);
 	elf_made_section(&made, ".gnu_debuglink", SHT_NOBITS, NULL, 12);

@@ -108,11 +108,11 @@ TEST(code_loads)
 		   "nine loads of three dumps are read %s", err.text))
 		return;
 	for (size_t i = 1; i < loads.count; i++) {
-		const struct jp_code_load *one = &loads.loads[i - 1], *next = one + 1;
+		const struct jp_code_load *load = &loads.loads[i - 1], *next = load + 1;
 
-		sorted += one->pid != next->pid     ? one->pid < next->pid
-			  : one->addr != next->addr ? one->addr < next->addr
-						    : one->time < next->time;
+		sorted += load->pid != next->pid     ? load->pid < next->pid
+			  : load->addr != next->addr ? load->addr < next->addr
+						     : load->time < next->time;
 	}
 	check(sorted == 8 && loads.loads[0].pid == 4 && loads.loads[8].pid == 200,
 	      "loads are sorted by process, address and time");

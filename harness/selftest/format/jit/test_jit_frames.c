@@ -64,14 +64,14 @@ static void add_function(struct jp_jit_frames *frames, uint64_t offset)
 }
 
 /* Checks that the tables are accepted or, if not @good, counted as bad and left out. */
-static void check_tables(bool good, const char *what)
+static void check_tables(bool good, const char *label)
 {
 	struct jp_jit_frames frames = {0};
 
 	add_function(&frames, 0x1000);
 	check(good ? !frames.bad && frames.count == 1
 		   : frames.bad == 1 && !frames.count && !frames.frame.size,
-	      "%s: %s", what, good ? "accepted" : "refused");
+	      "%s: %s", label, good ? "accepted" : "refused");
 	jp_jit_frames_free(&frames);
 }
 

@@ -6,13 +6,13 @@
 
 static const char *path;
 
-/* Writes a jitdump with one load of 66 bytes, and then the @size bytes of @more. */
-static void write_dump(struct jitdump_made *dump, const void *more, size_t size)
+/* Writes a jitdump with one load of 66 bytes, and then the @size bytes of @extra_bytes. */
+static void write_dump(struct jitdump_made *dump, const void *extra_bytes, size_t size)
 {
 	*dump = (struct jitdump_made){.size = 0};
 	jitdump_made_header(dump, 17);
 	jitdump_made_load(dump, 0x1000, 1, "name", 1000);
-	jitdump_made_put(dump, more, size);
+	jitdump_made_put(dump, extra_bytes, size);
 	jitdump_made_store(dump, path);
 }
 
@@ -51,12 +51,12 @@ static void test_bad_records(void)
 	jp_jitdump_close(read);
 }
 
-static void check_refusal(const char *what, int64_t owner, const char *says)
+static void check_refusal(const char *label, int64_t owner, const char *says)
 {
 	struct jp_error err = {""};
 	struct jp_jitdump *read = jp_jitdump_open(path, owner, &err);
 
-	check(!read && strstr(err.text, says) && strstr(err.text, path), "%s: %s", what, err.text);
+	check(!read && strstr(err.text, says) && strstr(err.text, path), "%s: %s", label, err.text);
 	jp_jitdump_close(read);
 	unlink(path);
 }

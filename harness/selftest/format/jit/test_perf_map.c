@@ -48,32 +48,33 @@ TEST(ambiguous_lines)
 	static char text[LINES * 24];
 	struct jp_perf_map *map;
 
-	for (int others = 0; others < 3; others++) {
+	for (int share = 0; share < 3; share++) {
 		size_t size = 0;
 
 		/* The different name is in no line, in the first eighth, or in the last quarter. */
 		for (int i = 0; i < LINES; i++) {
-			bool other = others == 1 ? i < LINES / 8 : others && i >= LINES * 3 / 4;
+			bool has_other_name =
+				share == 1 ? i < LINES / 8 : share && i >= LINES * 3 / 4;
 
 			size += sprintf(text + size, "%x 10000 %s\n", 0x10000 + i,
-					other ? "other" : "name");
+					has_other_name ? "other" : "name");
 		}
 		map = load_map(text, size);
-		check(map && jp_perf_map_is_ambiguous(map, 0x10fff) == (others == 1),
+		check(map && jp_perf_map_is_ambiguous(map, 0x10fff) == (share == 1),
 		      "of %d lines another name is in %s", LINES,
-		      !others       ? "no line"
-		      : others == 1 ? "the first eighth"
-				    : "the last quarter, too late");
+		      !share       ? "no line"
+		      : share == 1 ? "the first eighth"
+				   : "the last quarter, too late");
 		jp_perf_map_free(map);
 	}
 }
 
-static void check_refusal(const char *what, int64_t owner, const char *says)
+static void check_refusal(const char *label, int64_t owner, const char *says)
 {
 	struct jp_error err = {""};
 	struct jp_perf_map *map = read_perf_map(path, owner, &err);
 
-	check(!map && strstr(err.text, says) && strstr(err.text, path), "%s: %s", what, err.text);
+	check(!map && strstr(err.text, says) && strstr(err.text, path), "%s: %s", label, err.text);
 	jp_perf_map_free(map);
 	unlink(path);
 }

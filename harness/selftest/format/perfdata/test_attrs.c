@@ -105,12 +105,12 @@ TEST(own_attrs)
 
 static bool makes_records(const struct jp_perf_attr *attr, enum jp_perf_record_type type)
 {
-	bool given;
+	bool has_records;
 
 	add_attr(attr, 0);
-	given = attrs.all[0].asked.records >> type & 1;
+	has_records = attrs.all[0].asked.records >> type & 1;
 	jp_perf_attrs_free(&attrs);
-	return given;
+	return has_records;
 }
 
 TEST(records)

@@ -73,7 +73,7 @@ static int store_sample(void *context, const struct jp_event *event)
 }
 
 /* Copies the made file and reads the copy. */
-static bool copy_file(const char *what)
+static bool copy_file(const char *label)
 {
 	struct jp_error err = {""};
 	int ret = copy_path(perf_file_store(&file, "perf.data"), &err);
@@ -87,7 +87,7 @@ static bool copy_file(const char *what)
 	if (found.bytes)
 		memcpy(&found.header, found.bytes, sizeof(found.header));
 	return check(!ret && found.bytes && !found.summary.pipe && found.header.size == 104,
-		     "%s: %s", what, err.text);
+		     "%s: %s", label, err.text);
 }
 
 /* Returns attr @index of the copy, and the place of its ids. */

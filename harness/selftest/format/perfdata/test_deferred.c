@@ -27,14 +27,15 @@ static uint64_t join_sample(uint32_t tid, const uint64_t *chain, uint64_t count,
 	return sample.sample.deferred ? sample.sample.deferred[0] : 0;
 }
 
-static void check_join(const char *what, uint32_t tid, uint64_t cookie, uint64_t first, uint64_t nr)
+static void check_join(const char *label, uint32_t tid, uint64_t cookie, uint64_t first,
+		       uint64_t nr)
 {
 	const uint64_t chain[] = {JP_CONTEXT_KERNEL, 0x77, JP_CONTEXT_USER_DEFERRED, cookie};
 	uint64_t length;
 	bool waits;
 
 	check(join_sample(tid, chain, 4, &waits, &length) == first && waits && length == nr, "%s",
-	      what);
+	      label);
 }
 
 TEST(deferred)

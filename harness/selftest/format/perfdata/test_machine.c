@@ -9,11 +9,11 @@ TEST(machine)
 	const struct jp_machine *machine = NULL;
 
 	while ((machine = jp_registry_next(JP_MACHINE, machine))) {
-		const struct jp_machine *found = jp_machine_guess(machine->mask);
+		const struct jp_machine *guess = jp_machine_guess(machine->mask);
 
 		/* Captures of 32-bit tasks have the mask of the kernel's machine. */
-		check(found == (machine->kernel ? NULL : machine), "the mask of %s gives %s",
-		      machine->name, found ? found->name : "no machine");
+		check(guess == (machine->kernel ? NULL : machine), "the mask of %s gives %s",
+		      machine->name, guess ? guess->name : "no machine");
 	}
 	check(!jp_machine_guess(0), "an empty mask gives no machine");
 	check(!jp_machine_guess(UINT64_MAX), "a mask of too many registers gives none");

@@ -164,37 +164,38 @@ static void check_round_trip(size_t i, uint64_t sample_type, bool sample_id)
 	struct jp_event event = make_event(i), back;
 	bool has_ids = sample_id || event.type == JP_EVENT_SAMPLE;
 	size_t size = jp_perf_encode(&layout, &event, bytes, sizeof(bytes));
-	const char *expected, *what = records[i].name;
+	const char *expected, *record_name = records[i].name;
 	struct jp_regs decoded_regs;
 
 	check(size && size == record->size && record->type == records[i].record_type &&
 		      (!records[i].body || size == records[i].body + layout.trailer),
-	      "%s, sample id %d, is encoded in %zu bytes", what, sample_id, size);
+	      "%s, sample id %d, is encoded in %zu bytes", record_name, sample_id, size);
 	memset(&back, 0xa5, sizeof(back)); /* fill with garbage: decoding must set all fields */
 	expected = jp_perf_decode(&layout, record, &back, &decoded_regs);
-	if (!check(!expected, "%s is decoded %s", what, expected ? expected : ""))
+	if (!check(!expected, "%s is decoded %s", record_name, expected ? expected : ""))
 		return;
 	check(is_same_event(&event, &back) && (event.type != JP_EVENT_SAMPLE || back.sample.regs),
-	      "%s: all fields survive", what);
+	      "%s: all fields survive", record_name);
 	check(back.time == (has_ids ? TIME : 0) && back.id == (has_ids ? ID : 0) &&
 		      back.cpu == (has_ids ? CPU : 0),
-	      "%s: time, id and CPU survive", what);
+	      "%s: time, id and CPU survive", record_name);
 	check(event.type == JP_EVENT_LOST || event.type == JP_EVENT_LOST_SAMPLES ||
 			      event.type == JP_EVENT_THROTTLE || event.type == JP_EVENT_DEFERRED
 		      ? back.tid == (has_ids ? TID : 0)
 		      : back.pid == PID && back.tid == TID,
-	      "%s: process and thread survive", what);
+	      "%s: process and thread survive", record_name);
 	check(jp_perf_record_tid(&layout, record) == (!has_ids                      ? 0
 						      : event.type == JP_EVENT_FORK ? 201
 										    : TID),
-	      "%s: the tid that caused it is read", what);
+	      "%s: the tid that caused it is read", record_name);
 	/* LOST and THROTTLE have an id before the sample id, which is not decoded. */
 	check(jp_perf_encode(&layout, &back, again, sizeof(again)) == size &&
 		      (memcmp(bytes, again, size) == 0 ||
 		       (!has_ids &&
 			(event.type == JP_EVENT_LOST || event.type == JP_EVENT_THROTTLE))),
-	      "%s: encoding again gives the same bytes", what);
-	check(!jp_perf_encode(&layout, &event, again, size - 8), "%s needs its whole size", what);
+	      "%s: encoding again gives the same bytes", record_name);
+	check(!jp_perf_encode(&layout, &event, again, size - 8), "%s needs its whole size",
+	      record_name);
 }
 
 static void test_unknown_records(void)

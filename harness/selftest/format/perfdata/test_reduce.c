@@ -7,12 +7,12 @@
 enum { STACK = 64 };
 
 static struct perf_file file, sample;
-static unsigned char found[STACK]; /* the stack of the last sample read */
+static unsigned char last_stack[STACK]; /* the stack of the last sample read */
 
 static int store_stack(void *context, const struct jp_event *event)
 {
 	if (event->type == JP_EVENT_SAMPLE)
-		memcpy(found, event->sample.stack, STACK);
+		memcpy(last_stack, event->sample.stack, STACK);
 	return 0;
 }
 
@@ -92,13 +92,13 @@ TEST(stacks)
 
 		/* The dump's end truncates a variable. */
 		if (i == 1) {
-			static char whole[STACK];
+			static char full_stack[STACK];
 
-			memset(whole, 'a', sizeof(whole));
-			memcpy(whole, "\0\0LANG=", 7);
-			begin_file(whole, STACK, false);
+			memset(full_stack, 'a', sizeof(full_stack));
+			memcpy(full_stack, "\0\0LANG=", 7);
+			begin_file(full_stack, STACK, false);
 			memset(expected, 'x', STACK);
-			memcpy(expected, whole, 7);
+			memcpy(expected, full_stack, 7);
 		} else {
 			begin_file(dumps[i].before, size, false);
 			memcpy(expected, dumps[i].after, size);
@@ -106,7 +106,7 @@ TEST(stacks)
 		check(!reduce_file(&reduced, &err) &&
 			      !jp_perfdata_read(scratch_path("perf.data"), store_stack, NULL, NULL,
 						&err) &&
-			      !memcmp(found, expected, STACK),
+			      !memcmp(last_stack, expected, STACK),
 		      "%s: the dump is as expected", dumps[i].what);
 		check(dumps[i].name ? reduced.variables.count == 1 &&
 					      !strcmp(reduced.variables.words[0], dumps[i].name)
@@ -177,14 +177,14 @@ TEST(old_header)
 static char large[(1 << 20) + 1];
 
 /* Checks that reducing the file fails with @words and the file's name. */
-static void check_refusal(const char *what, const char *words)
+static void check_refusal(const char *label, const char *words)
 {
 	struct jp_reduced reduced;
 	struct jp_error err = {""};
 
 	check(reduce_file(&reduced, &err) < 0 && strstr(err.text, words) &&
 		      strstr(err.text, "/perf.data: "),
-	      "%s: %s", what, err.text);
+	      "%s: %s", label, err.text);
 	jp_reduced_free(&reduced);
 }
 

@@ -39,7 +39,7 @@ static const char *decode_record(const struct jp_perf_layout *layout, struct jp_
 
 /* Checks a sample with @nr_skipped unused words before a user register MARK. With fewer words the
  * record must be refused or give another register. */
-static void check_sample(const char *what, struct jp_perf_attr attr, const uint64_t *skipped,
+static void check_sample(const char *label, struct jp_perf_attr attr, const uint64_t *skipped,
 			 size_t nr_skipped)
 {
 	struct jp_perf_layout layout;
@@ -57,12 +57,12 @@ static void check_sample(const char *what, struct jp_perf_attr attr, const uint6
 	put_word(MARK);
 	check(!decode_record(&layout, &event, &regs) && event.sample.regs == &regs &&
 		      regs.r[7] == MARK,
-	      "%s: the register behind is read", what);
+	      "%s: the register behind is read", label);
 	nr_words--;
-	check(decode_record(&layout, &event, &regs), "%s: one word less is refused", what);
+	check(decode_record(&layout, &event, &regs), "%s: one word less is refused", label);
 	while (--nr_words > 2)
 		if (!decode_record(&layout, &event, &regs) && event.sample.regs)
-			check(false, "%s: %zu words are refused", what, nr_words);
+			check(false, "%s: %zu words are refused", label, nr_words);
 }
 
 TEST(counts)
@@ -75,13 +75,13 @@ TEST(counts)
 		const struct jp_perf_attr attr = {.sample_type = JP_PERF_SAMPLE_READ,
 						  .read_format = format};
 		uint64_t group[16] = {2};
-		char what[40];
+		char label[40];
 
-		snprintf(what, sizeof(what), "counts of format %#x", (unsigned)format);
+		snprintf(label, sizeof(label), "counts of format %#x", (unsigned)format);
 		if (format & JP_PERF_FORMAT_GROUP)
-			check_sample(what, attr, group, 1 + times + 2 * each);
+			check_sample(label, attr, group, 1 + times + 2 * each);
 		else
-			check_sample(what, attr, values, times + each);
+			check_sample(label, attr, values, times + each);
 	}
 }
 
@@ -109,10 +109,10 @@ TEST(raw_data)
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		uint64_t values[4] = {sizes[i]};
-		char what[40];
+		char label[40];
 
-		snprintf(what, sizeof(what), "%u bytes of raw data", sizes[i]);
-		check_sample(what, attr, values, expected[i]);
+		snprintf(label, sizeof(label), "%u bytes of raw data", sizes[i]);
+		check_sample(label, attr, values, expected[i]);
 	}
 }
 
@@ -217,15 +217,16 @@ TEST(swapped_attr)
 	static const unsigned char widths[] = {4, 4, 8, 8, 8, 8, 8, 4, 4, 8, 8, 8,
 					       8, 4, 4, 8, 4, 2, 2, 4, 4, 8, 8, 8};
 	struct jp_perf_attr ours, theirs;
-	unsigned char *field = (unsigned char *)&ours, *other = (unsigned char *)&theirs;
+	unsigned char *field = (unsigned char *)&ours, *swapped_field = (unsigned char *)&theirs;
 
 	for (size_t i = 0; i < sizeof(ours); i++)
 		field[i] = (unsigned char)(i + 1);
 	ours.flags = 0;
-	for (size_t i = 0; i < sizeof(widths); field += widths[i], other += widths[i++])
+	for (size_t i = 0; i < sizeof(widths); field += widths[i], swapped_field += widths[i++])
 		for (size_t byte = 0; byte < widths[i]; byte++)
-			other[byte] = field[widths[i] - 1 - byte];
+			swapped_field[byte] = field[widths[i] - 1 - byte];
 	jp_perf_swap_attr(&theirs);
-	check(other == (unsigned char *)(&theirs + 1) && !memcmp(&theirs, &ours, sizeof(ours)),
+	check(swapped_field == (unsigned char *)(&theirs + 1) &&
+		      !memcmp(&theirs, &ours, sizeof(ours)),
 	      "each field of an attr is swapped");
 }

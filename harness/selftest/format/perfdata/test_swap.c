@@ -146,7 +146,7 @@ TEST(samples)
 	};
 	const struct jp_perf_record head = {.type = JP_PERF_RECORD_SAMPLE};
 	struct swapped_pair whole = make_sample(), cut;
-	unsigned int kept = 0, good = 0, cuts = 0;
+	unsigned int nr_kept = 0, good = 0, cuts = 0;
 	struct jp_perf_layout layout;
 
 	jp_perf_compute_layout(&attr, 0, &layout);
@@ -157,13 +157,13 @@ TEST(samples)
 
 		cut.size = size;
 		swap_record(&layout, &cut, head);
-		kept += memcmp(cut.theirs + size, before.theirs + size,
-			       sizeof(cut.theirs) - size) == 0;
+		nr_kept += memcmp(cut.theirs + size, before.theirs + size,
+				  sizeof(cut.theirs) - size) == 0;
 		good += size < layout.fixed ||
 			memcmp(cut.theirs + 8, cut.ours + 8, layout.fixed - 8) == 0;
 	}
-	check(kept == cuts && good == cuts, "of %u cuts %u change nothing behind and %u are right",
-	      cuts, kept, good);
+	check(nr_kept == cuts && good == cuts,
+	      "of %u cuts %u change nothing behind and %u are right", cuts, nr_kept, good);
 }
 
 TEST(cut_records)

@@ -93,14 +93,14 @@ TEST(working_folder)
 {
 	struct jp_run_dir dir;
 	struct jp_error err = {""};
-	char here[4096], expected[160];
+	char old_folder[4096], expected[160];
 
-	if (!getcwd(here, sizeof(here)) || chdir(scratch_folder()))
+	if (!getcwd(old_folder, sizeof(old_folder)) || chdir(scratch_folder()))
 		exit(99);
 	check(!jp_run_dir_make(&dir, "here", &err) &&
 		      !strcmp(dir.path, realpath("here", expected) ?: ""),
 	      "a name without a slash is in the working folder: %s", dir.path);
-	if (chdir(here))
+	if (chdir(old_folder))
 		exit(99);
 	check_refusal("/", EEXIST, "expected a new or an empty directory");
 }

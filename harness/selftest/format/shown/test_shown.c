@@ -105,12 +105,12 @@ static bool is_gone; /* whether the last load() lists "/a\n" as gone, and not "/
 
 static int load(void)
 {
-	struct jp_shown_files all;
-	const int ret = jp_shown_files_load(&all, scratch_folder(), &err);
-	const int count = (int)all.count;
+	struct jp_shown_files files;
+	const int ret = jp_shown_files_load(&files, scratch_folder(), &err);
+	const int count = (int)files.count;
 
-	is_gone = jp_shown_is_gone(&all, "/a\n") && !jp_shown_is_gone(&all, "/a");
-	jp_shown_files_free(&all);
+	is_gone = jp_shown_is_gone(&files, "/a\n") && !jp_shown_is_gone(&files, "/a");
+	jp_shown_files_free(&files);
 	return ret ?: count;
 }
 
@@ -144,7 +144,7 @@ TEST(capture_that_is_a_folder)
 {
 	const struct jp_confine confine = {.readable = {.input = scratch_folder()}};
 	const struct jp_arguments gone = {0};
-	struct jp_shown_files all;
+	struct jp_shown_files files;
 	int status;
 
 	chmod(scratch_folder(), 0700);
@@ -153,7 +153,7 @@ TEST(capture_that_is_a_folder)
 	unlink(scratch_path("shown/index"));
 	check(!jp_shown_index_write(scratch_folder(), &gone, &err), "the index is written");
 	if (!jp_confine_enter(&confine, &status, &err))
-		_exit(jp_shown_files_load(&all, scratch_folder(), &err) || all.count != 1 ||
-		      !all.files[0].folder);
+		_exit(jp_shown_files_load(&files, scratch_folder(), &err) || files.count != 1 ||
+		      !files.files[0].folder);
 	check(status == 0, "the reading of a folder is known as such");
 }

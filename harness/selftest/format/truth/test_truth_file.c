@@ -95,22 +95,22 @@ TEST(continue_truth_file)
 
 TEST(trim)
 {
-	struct jp_truth_header found = {.magic = JP_TRUTH_MAGIC,
-					.record_size = sizeof(struct jp_truth_record),
-					.capacity = 9,
-					.next_slot = 2};
+	struct jp_truth_header header = {.magic = JP_TRUTH_MAGIC,
+					 .record_size = sizeof(struct jp_truth_record),
+					 .capacity = 9,
+					 .next_slot = 2};
 	const char *path = scratch_path("long");
 	struct stat st = {0};
 
-	scratch_write(path, &found, sizeof(found));
+	scratch_write(path, &header, sizeof(header));
 	check(!truncate(path, JP_TRUTH_PAGE + 9 * 64), "a file of 9 slots is made");
 	jp_truth_trim(path);
 	check(!stat(path, &st) && st.st_size == JP_TRUTH_PAGE + 2 * 64,
 	      "7 unused slots are cut off");
-	found.next_slot = 10;
-	scratch_write(path, &found, sizeof(found));
+	header.next_slot = 10;
+	scratch_write(path, &header, sizeof(header));
 	jp_truth_trim(path);
-	check(!stat(path, &st) && st.st_size == sizeof(found), "a full file keeps its size");
+	check(!stat(path, &st) && st.st_size == sizeof(header), "a full file keeps its size");
 	scratch_write(path, "other", 5);
 	jp_truth_trim(path);
 	check(!stat(path, &st) && st.st_size == 5, "another file keeps its size");
@@ -119,14 +119,14 @@ TEST(trim)
 TEST(outer_ids)
 {
 	jp_cleanup_close int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	jp_cleanup_close int other = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	jp_cleanup_close int no_proc = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	jp_cleanup_close int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	jp_cleanup_close int ended = -1;
 	struct jp_truth_task_ids self;
 	pid_t pid;
 
 	check(jp_truth_outer_pid(-1, 77) == 77, "without an outer /proc pids are unchanged");
-	check(jp_truth_set_outer_proc(other) == -ENOENT && jp_truth_outer_proc() == -1,
+	check(jp_truth_set_outer_proc(no_proc) == -ENOENT && jp_truth_outer_proc() == -1,
 	      "a folder that is not /proc is refused");
 	check(!jp_truth_set_outer_proc(proc) && jp_truth_outer_proc() == proc, "/proc is accepted");
 	self = jp_truth_get_own_ids();

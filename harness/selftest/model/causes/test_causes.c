@@ -84,13 +84,13 @@ static void set_scene(enum jp_event_type type, uint64_t acted, enum snapshot_ent
 
 static struct jp_unmapped find_unmapped(uint64_t ip, uint64_t time)
 {
-	struct jp_unmapped found = {.cause = "out of memory"};
+	struct jp_unmapped unmapped = {.cause = "out of memory"};
 
 	if (!jp_acts_at_index(&scene.truth.acts_at, scene.truth.acts, scene.truth.nr_acts))
-		found = jp_unmapped(&scene.evidence, &scene.known, PID, ip, time);
+		unmapped = jp_unmapped(&scene.evidence, &scene.known, PID, ip, time);
 	jp_acts_at_free(&scene.truth.acts_at);
 	scene.truth.acts_at = (struct jp_acts_at){0};
-	return found;
+	return unmapped;
 }
 
 static const char *find_cause(uint64_t time)
@@ -167,15 +167,15 @@ TEST(causes_of_attach)
 	static const uint64_t places[] = {CODE, CODE + SIZE - 1};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		struct jp_unmapped found;
+		struct jp_unmapped unmapped;
 		char text[256];
 
 		set_scene(table[i].type, table[i].act, table[i].entry, table[i].recorded);
 		strcpy(scene.evidence.info.policy, table[i].policy);
 		scene.evidence.info.enabled = table[i].enabled;
-		found = find_unmapped(places[i % 2], ASKED);
-		check(strcmp(found.cause, table[i].cause) == 0, "%s: %s (%s)", table[i].what,
-		      found.cause, jp_unmapped_text(&found, text, sizeof(text)));
+		unmapped = find_unmapped(places[i % 2], ASKED);
+		check(strcmp(unmapped.cause, table[i].cause) == 0, "%s: %s (%s)", table[i].what,
+		      unmapped.cause, jp_unmapped_text(&unmapped, text, sizeof(text)));
 	}
 }
 
@@ -469,7 +469,8 @@ TEST(known_windows)
 TEST(ends_of_walks)
 {
 	/* The last address is past the end. */
-	static uint64_t whole[] = {0x100, 0x200, 0x300, 0x400}, twice[] = {0x100, 0x100, 0x300};
+	static uint64_t full_stack[] = {0x100, 0x200, 0x300, 0x400},
+			twice[] = {0x100, 0x100, 0x300};
 	static const struct {
 		const char *what;
 		uint64_t *whole;
@@ -477,16 +478,16 @@ TEST(ends_of_walks)
 		uint64_t where;
 		const char *cause;
 	} table[] = {
-		{"to the caller", whole, 1, 0x200, "no-record"},
-		{"to the caller's caller", whole, 1, 0x300, "bad-cfi"},
-		{"to the caller, one step later", whole, 2, 0x300, "no-record"},
-		{"elsewhere", whole, 1, 0x250, "bad-cfi"},
+		{"to the caller", full_stack, 1, 0x200, "no-record"},
+		{"to the caller's caller", full_stack, 1, 0x300, "bad-cfi"},
+		{"to the caller, one step later", full_stack, 2, 0x300, "no-record"},
+		{"elsewhere", full_stack, 1, 0x250, "bad-cfi"},
 		{"to itself, in a recursion", twice, 1, 0x100, "bad-cfi"},
-		{"beyond the root", whole, 3, 0x400, "bad-cfi"},
+		{"beyond the root", full_stack, 3, 0x400, "bad-cfi"},
 	};
 	struct jp_truth truth = {.nr_acts = 0};
 	struct jp_evidence evidence = {.truth = &truth};
-	struct jp_spans known = {.count = 0};
+	struct jp_spans spans = {.count = 0};
 	struct jp_event event = {.pid = PID, .time = ASKED};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
@@ -495,7 +496,7 @@ TEST(ends_of_walks)
 						   .count = table[i].count,
 						   .stop = JP_UNWIND_BAD_CFI,
 						   .where = table[i].where};
-		struct jp_stack_fault fault = jp_stack_fault_find_at_end(&evidence, &known, &stack,
+		struct jp_stack_fault fault = jp_stack_fault_find_at_end(&evidence, &spans, &stack,
 									 NULL, &event, &unwound);
 
 		check(strcmp(fault.cause, table[i].cause) == 0, "a walk that led %s: %s",

@@ -169,7 +169,7 @@ static void ask_each_control(size_t count)
 	struct jp_truth truth = {.acts = acts};
 	const struct jp_evidence evidence = {.truth = &truth, .intervals = {.gate = "none"}};
 	const struct jp_evidence open = {.truth = &truth, .intervals = {.gate = "sideband"}};
-	size_t found = 0;
+	size_t nr_missing = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		acts[2 * i] = (struct jp_event)MADE_ACT(FORK, PID, (uint32_t)(PID + 1 + i), 2 * i,
@@ -180,12 +180,12 @@ static void ask_each_control(size_t count)
 	set_acts(&truth, 2 * count);
 	start_cost();
 	for (size_t i = 0; i < count; i++) {
-		found += !!jp_control_find_missing_thread(&evidence, (uint32_t)(PID + 1 + i));
-		found += !!jp_control_find_missing_exec(&evidence, PID, 2 * i, 2 * i + 1);
-		found += !!jp_control_find_missing_exec(&open, PID, 0, UINT64_MAX);
+		nr_missing += !!jp_control_find_missing_thread(&evidence, (uint32_t)(PID + 1 + i));
+		nr_missing += !!jp_control_find_missing_exec(&evidence, PID, 2 * i, 2 * i + 1);
+		nr_missing += !!jp_control_find_missing_exec(&open, PID, 0, UINT64_MAX);
 	}
 	end_cost();
-	check(found == 2 * count, "a shut gate leaves out all, an open gate nothing");
+	check(nr_missing == 2 * count, "a shut gate leaves out all, an open gate nothing");
 	jp_acts_of_free(&truth.acts_of);
 	free(acts);
 }

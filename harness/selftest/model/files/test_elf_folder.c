@@ -27,17 +27,17 @@ static void check_find(struct jp_elf_folder *folder, const char *path, unsigned 
 		       const char *expected)
 {
 	struct jp_build_id wanted = {.size = id ? 20 : 0};
-	char found[4096] = "";
+	char file_path[4096] = "";
 	struct jp_error err = {""};
 	uint64_t size = 0;
 	jp_cleanup_close int fd = -1;
 
 	memset(wanted.bytes, id, wanted.size);
-	fd = jp_elf_folder_find(folder, path, &wanted, nth, found, &size, &err);
+	fd = jp_elf_folder_find(folder, path, &wanted, nth, file_path, &size, &err);
 	if (expected && *expected == '/')
-		check(fd >= 0 && size && strlen(found) > strlen(scratch_folder()) &&
-			      !strcmp(found + strlen(scratch_folder()), expected),
-		      "%s of id %d, %zu: %s%s", path, id, nth, found, err.text);
+		check(fd >= 0 && size && strlen(file_path) > strlen(scratch_folder()) &&
+			      !strcmp(file_path + strlen(scratch_folder()), expected),
+		      "%s of id %d, %zu: %s%s", path, id, nth, file_path, err.text);
 	else
 		check(fd < 0 && (!expected || strstr(err.text, expected)), "%s of id %d, %zu: %s",
 		      path, id, nth, err.text);

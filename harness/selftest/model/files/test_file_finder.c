@@ -7,23 +7,23 @@
 
 static struct jp_file_finder *finder;
 
-static int find_file(const char *path, const struct jp_build_id *id, struct jp_found_file *found)
+static int find_file(const char *path, const struct jp_build_id *id, struct jp_found_file *file)
 {
 	struct jp_wanted_file wanted = {.path = path, .pid = (uint32_t)getpid()};
 
 	if (id)
 		wanted.id = *id;
-	return jp_file_find(finder, &wanted, JP_FILE_CACHE, found, NULL);
+	return jp_file_find(finder, &wanted, JP_FILE_CACHE, file, NULL);
 }
 
 static void check_result(const char *path, const struct jp_build_id *id, int result,
-			 const char *what)
+			 const char *label)
 {
-	struct jp_found_file found;
-	int ret = find_file(path, id, &found);
+	struct jp_found_file file;
+	int ret = find_file(path, id, &file);
 
-	check(ret == result, "%s gives %d: %d", what, result, ret);
-	jp_found_file_close(&found);
+	check(ret == result, "%s gives %d: %d", label, result, ret);
+	jp_found_file_close(&file);
 }
 
 static const char *read_own_path(void)
@@ -43,31 +43,31 @@ TEST(finder)
 
 TEST(build_id)
 {
-	const char *own = read_own_path();
-	struct jp_found_file found;
+	const char *own_path = read_own_path();
+	struct jp_found_file file;
 	struct jp_build_id id, other;
-	jp_cleanup_close int fd = open(own, O_RDONLY | O_CLOEXEC);
+	jp_cleanup_close int fd = open(own_path, O_RDONLY | O_CLOEXEC);
 	char path[8192], text[41];
 
 	if (!check(!jp_elf_build_id(fd, NULL, 0, &id, NULL), "this program has a build id"))
 		return;
-	check(!find_file(own, &id, &found) && found.place == JP_FILE_ITSELF,
+	check(!find_file(own_path, &id, &file) && file.place == JP_FILE_ITSELF,
 	      "a file with the right build id is found");
-	jp_found_file_close(&found);
+	jp_found_file_close(&file);
 	other = id;
 	other.bytes[0] ^= 1;
-	check_result(own, &other, -ESTALE, "a file with another build id");
+	check_result(own_path, &other, -ESTALE, "a file with another build id");
 	check_result("/etc/passwd", &id, -ENODATA, "a file without a build id");
 
 	jp_build_id_text(&id, text);
 	snprintf(path, sizeof(path),
 		 "mkdir -p %s/.debug/.build-id/%.2s/%s && cp %s %s/.debug/"
 		 ".build-id/%.2s/%s/elf",
-		 scratch_folder(), text, text + 2, own, scratch_folder(), text, text + 2);
+		 scratch_folder(), text, text + 2, own_path, scratch_folder(), text, text + 2);
 	check(!setenv("HOME", scratch_folder(), 1) && !system(path), "a copy is put into a cache");
-	check(!find_file("/gone", &id, &found) && found.place == JP_FILE_CACHE,
+	check(!find_file("/gone", &id, &file) && file.place == JP_FILE_CACHE,
 	      "a missing file is found in the cache");
-	jp_found_file_close(&found);
+	jp_found_file_close(&file);
 	check_result("/gone", NULL, -ENOENT, "a missing file without a build id");
 }
 
@@ -117,7 +117,7 @@ TEST(changed_files)
 	const char *path = scratch_path("changing");
 	struct jp_wanted_file wanted = {.path = path, .pid = (uint32_t)getpid()};
 	struct jp_file_finder *of_run = jp_file_finder_of_run(scratch_folder());
-	struct jp_found_file found;
+	struct jp_found_file file;
 	struct jp_error err = {""};
 	const struct timespec never = {0};
 	struct timespec before;
@@ -137,7 +137,7 @@ TEST(changed_files)
 	check(jp_file_finder_changed(finder, &wanted, &before) &&
 		      !jp_file_finder_changed(finder, &wanted, &st.st_ctim),
 	      "a file put in place since is changed");
-	check(jp_file_find(finder, &wanted, JP_FILE_CACHE, &found, &err) == -ESTALE &&
+	check(jp_file_find(finder, &wanted, JP_FILE_CACHE, &file, &err) == -ESTALE &&
 		      strstr(err.text, "/changing: inode "),
 	      "another inode is another file: %s", err.text);
 	wanted.ino = 0;
@@ -158,20 +158,20 @@ TEST(changed_files)
 
 TEST(deleted_file)
 {
-	const char *own = read_own_path();
-	jp_cleanup_close int fd = open(own, O_RDONLY | O_CLOEXEC);
-	struct jp_found_file found;
+	const char *own_path = read_own_path();
+	jp_cleanup_close int fd = open(own_path, O_RDONLY | O_CLOEXEC);
+	struct jp_found_file file;
 	struct jp_build_id id;
 	char path[8192];
 
 	if (jp_elf_build_id(fd, NULL, 0, &id, NULL))
 		return;
-	snprintf(path, sizeof(path), "%s (deleted)", own);
+	snprintf(path, sizeof(path), "%s (deleted)", own_path);
 	check(!jp_file_find(finder, &(struct jp_wanted_file){.path = path, .id = id},
-			    JP_FILE_ITSELF, &found, NULL) &&
-		      !strcmp(found.path, own),
+			    JP_FILE_ITSELF, &file, NULL) &&
+		      !strcmp(file.path, own_path),
 	      "a deleted file is found by its build id");
-	jp_found_file_close(&found);
+	jp_found_file_close(&file);
 	check_result(path, NULL, -ENOENT, "a deleted file without a build id");
 	id.bytes[0] ^= 1;
 	check_result(path, &id, -ESTALE, "a deleted file with another build id");
@@ -197,7 +197,7 @@ TEST(copied_root)
 					    "tmp/file"};
 	struct jp_file_finder *copied = jp_file_finder_new();
 	struct jp_wanted_file vdso = {.path = "[vdso]", .pid = (uint32_t)getpid()};
-	struct jp_found_file found;
+	struct jp_found_file file;
 	struct jp_error err = {""};
 
 	check(jp_file_finder_open(copied, NULL, scratch_path("no-root"), &err) == -ENOENT &&
@@ -217,15 +217,15 @@ TEST(copied_root)
 		scratch_write(scratch_path(path), "1 2 a\n", 6);
 	}
 	check(!jp_file_finder_is_native(copied), "files of a copied root are not native");
-	check(!jp_file_find_path(copied, 1, "/tmp/file", &found) && found.size == 6 &&
-		      !strcmp(found.path, "/tmp/file"),
+	check(!jp_file_find_path(copied, 1, "/tmp/file", &file) && file.size == 6 &&
+		      !strcmp(file.path, "/tmp/file"),
 	      "paths are resolved below the root");
-	jp_found_file_close(&found);
-	check(jp_file_find_path(copied, 1, "/../../etc/passwd", &found) == -ENOENT,
+	jp_found_file_close(&file);
+	check(jp_file_find_path(copied, 1, "/../../etc/passwd", &file) == -ENOENT,
 	      "paths never lead out of the root");
-	check(!jp_file_find_map(copied, 77, &found), "a perf map of the root is found");
-	jp_found_file_close(&found);
-	check(jp_file_find(copied, &vdso, JP_FILE_ITSELF, &found, &err) == -ENOENT &&
+	check(!jp_file_find_map(copied, 77, &file), "a perf map of the root is found");
+	jp_found_file_close(&file);
+	check(jp_file_find(copied, &vdso, JP_FILE_ITSELF, &file, &err) == -ENOENT &&
 		      strstr(err.text, "[vdso]: built for another machine"),
 	      "this machine's vDSO is not used: %s", err.text);
 	maps_most = 1000;
@@ -262,9 +262,9 @@ TEST(injected_files)
 
 TEST(vdso)
 {
-	struct jp_found_file found;
+	struct jp_found_file file;
 
-	check(!find_file("[vdso]", NULL, &found) && found.fd < 0 && found.image && found.size,
+	check(!find_file("[vdso]", NULL, &file) && file.fd < 0 && file.image && file.size,
 	      "the vDSO is found in memory");
 	jp_file_finder_free(finder);
 }

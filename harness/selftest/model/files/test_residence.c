@@ -62,7 +62,7 @@ static void check_residence(uint32_t pid)
 {
 	struct jp_residence residence = {.root = -1, .inner = pid};
 	struct jp_file_finder *finder = jp_file_finder_new();
-	struct jp_found_file found;
+	struct jp_found_file file;
 	char path[64], there[16] = "";
 
 	jp_residence_read(pid, &residence);
@@ -72,32 +72,32 @@ static void check_residence(uint32_t pid)
 	check(jp_file_finder_residence(finder, pid) == pid &&
 		      !jp_file_finder_residence(finder, (uint32_t)getpid()),
 	      "it has another residence than this process");
-	check(!jp_file_find_path(finder, pid, "/tmp/only-here", &found),
+	check(!jp_file_find_path(finder, pid, "/tmp/only-here", &file),
 	      "a file of its own root is found");
-	jp_found_file_close(&found);
-	check(jp_file_find_path(finder, (uint32_t)getpid(), "/tmp/only-here", &found) == -ENOENT,
+	jp_found_file_close(&file);
+	check(jp_file_find_path(finder, (uint32_t)getpid(), "/tmp/only-here", &file) == -ENOENT,
 	      "that file is not found for this process");
-	check(!jp_file_find_map(finder, pid, &found) && found.size == strlen(MAP) &&
-		      pread(found.fd, there, sizeof(there), 0) == (ssize_t)found.size &&
+	check(!jp_file_find_map(finder, pid, &file) && file.size == strlen(MAP) &&
+		      pread(file.fd, there, sizeof(there), 0) == (ssize_t)file.size &&
 		      !strcmp(there, MAP),
 	      "its perf map is found by its inner pid");
-	jp_found_file_close(&found);
+	jp_found_file_close(&file);
 	check(fcntl(STDIN_FILENO, F_GETFD) >= 0, "its root is open");
 	jp_file_finder_free(finder);
 	check(fcntl(STDIN_FILENO, F_GETFD) < 0, "its root is closed at the end");
 	/* Without a perf map in its namespace, a map in our /tmp may belong to it. */
 	snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
 	finder = jp_file_finder_new();
-	check(scratch_write(path, "1 2 outer\n", 10) && !jp_file_find_map(finder, pid, &found) &&
-		      found.size == strlen(MAP),
+	check(scratch_write(path, "1 2 outer\n", 10) && !jp_file_find_map(finder, pid, &file) &&
+		      file.size == strlen(MAP),
 	      "its own perf map is preferred to ours");
-	jp_found_file_close(&found);
+	jp_found_file_close(&file);
 	snprintf(path, sizeof(path), "/proc/%u/root/tmp/perf-1.map", pid);
-	check(!unlink(path) && !jp_file_find_map(finder, pid, &found) && found.size == 10,
+	check(!unlink(path) && !jp_file_find_map(finder, pid, &file) && file.size == 10,
 	      "without its own, the perf map by its outer pid is found");
-	jp_found_file_close(&found);
+	jp_found_file_close(&file);
 	snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
-	check(!unlink(path) && jp_file_find_map(finder, pid, &found) == -ENOENT,
+	check(!unlink(path) && jp_file_find_map(finder, pid, &file) == -ENOENT,
 	      "without either, there is no perf map");
 	jp_file_finder_free(finder);
 	close(residence.root);

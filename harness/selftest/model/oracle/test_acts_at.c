@@ -62,12 +62,12 @@ static uint32_t scan_for_sharer(const struct jp_acts_at *index, uint32_t pid, ui
 {
 	for (size_t i = 0; i < index->nr_acts; i++) {
 		const struct jp_event *act = &index->acts[i];
-		uint32_t other = act->pid == pid ? act->task.ppid : act->pid;
+		uint32_t sharer = act->pid == pid ? act->task.ppid : act->pid;
 
 		if (act->type == JP_EVENT_FORK && act->task.how == JP_HOW_SHARE &&
 		    (act->pid == pid || act->task.ppid == pid) && act->before <= time &&
-		    scan_for_last(index, other, ip, time))
-			return other;
+		    scan_for_last(index, sharer, ip, time))
+			return sharer;
 	}
 	return 0;
 }

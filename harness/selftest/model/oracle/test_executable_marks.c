@@ -166,14 +166,14 @@ static void write_story(void)
 		put_act(&current->acts[i]);
 }
 
-static bool has_memory_piece(const struct jp_executables *all, const struct piece *piece)
+static bool has_memory_piece(const struct jp_executables *executables, const struct piece *piece)
 {
-	for (size_t i = 0; i < all->count; i++) {
-		const struct jp_executable *one = &all->list[i];
+	for (size_t i = 0; i < executables->count; i++) {
+		const struct jp_executable *executable = &executables->list[i];
 
-		if (one->start == piece->start && one->end == piece->end &&
-		    one->open_before == piece->open && one->moved == piece->moved &&
-		    one->close_before == (piece->close ?: UINT64_MAX))
+		if (executable->start == piece->start && executable->end == piece->end &&
+		    executable->open_before == piece->open && executable->moved == piece->moved &&
+		    executable->close_before == (piece->close ?: UINT64_MAX))
 			return true;
 	}
 	return false;
@@ -181,14 +181,14 @@ static bool has_memory_piece(const struct jp_executables *all, const struct piec
 
 static void test_story(const struct story *story)
 {
-	struct jp_executables all = {0};
+	struct jp_executables executables = {0};
 	struct jp_error err = {""};
 	size_t count = 0;
 	int failed;
 
 	current = story;
 	truth = write_truth("truth", 64, write_story) ? NULL : load_truth("truth");
-	failed = truth ? jp_executables_load(&all, truth, &err) : -1;
+	failed = truth ? jp_executables_load(&executables, truth, &err) : -1;
 
 	if (story->contradiction) {
 		check(failed && strstr(err.text, story->contradiction), "%s: %s", story->what,
@@ -197,15 +197,15 @@ static void test_story(const struct story *story)
 		bool good = !failed;
 
 		for (; count < PIECES && story->pieces[count].end; count++)
-			good &= has_memory_piece(&all, &story->pieces[count]);
-		if (!check(good && all.count == count, "%s: %zu pieces %s", story->what, all.count,
-			   err.text))
-			for (size_t i = 0; i < all.count; i++)
-				printf("# %lx-%lx from %lu to %ld\n", all.list[i].start,
-				       all.list[i].end, all.list[i].open_before,
-				       (long)all.list[i].close_before);
+			good &= has_memory_piece(&executables, &story->pieces[count]);
+		if (!check(good && executables.count == count, "%s: %zu pieces %s", story->what,
+			   executables.count, err.text))
+			for (size_t i = 0; i < executables.count; i++)
+				printf("# %lx-%lx from %lu to %ld\n", executables.list[i].start,
+				       executables.list[i].end, executables.list[i].open_before,
+				       (long)executables.list[i].close_before);
 	}
-	jp_executables_free(&all);
+	jp_executables_free(&executables);
 	jp_truth_free(truth);
 }
 
@@ -215,7 +215,7 @@ static void load_marks(size_t count)
 {
 	struct jp_event *acts = allocate(3 * count, sizeof(*acts));
 	struct jp_truth made = {.acts = acts, .nr_acts = 3 * count};
-	struct jp_executables all = {0};
+	struct jp_executables executables = {0};
 	struct jp_error err = {""};
 
 	for (size_t i = 0; i < count; i++) {
@@ -228,9 +228,9 @@ static void load_marks(size_t count)
 								2 * count + i, .maps.text = "");
 	}
 	start_cost();
-	check(!jp_executables_load(&all, &made, &err) && all.nr_marks == count, "marks: %s",
-	      err.text);
-	jp_executables_free(&all);
+	check(!jp_executables_load(&executables, &made, &err) && executables.nr_marks == count,
+	      "marks: %s", err.text);
+	jp_executables_free(&executables);
 	end_cost();
 	free(acts);
 }
@@ -238,12 +238,12 @@ static void load_marks(size_t count)
 static void load_acts(const struct jp_event *acts, size_t count)
 {
 	struct jp_truth made = {.acts = (struct jp_event *)acts, .nr_acts = count};
-	struct jp_executables all = {0};
+	struct jp_executables executables = {0};
 	struct jp_error err = {""};
 
 	start_cost();
-	check(!jp_executables_load(&all, &made, &err), "%zu acts: %s", count, err.text);
-	jp_executables_free(&all);
+	check(!jp_executables_load(&executables, &made, &err), "%zu acts: %s", count, err.text);
+	jp_executables_free(&executables);
 	end_cost();
 }
 

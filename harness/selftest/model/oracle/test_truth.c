@@ -13,15 +13,15 @@ static void write_family(void)
 	uint32_t outer = add_code(0x1000, "f", 100);
 	uint32_t path = jp_truth_path(&outer, 1);
 	uint64_t roots = add_roots();
-	pid_t own = getpid(), pid;
+	pid_t own_pid = getpid(), pid;
 
 	put_activation(150, 160, path, roots);
 	pid = fork();
 	if (!pid) {
-		put_at(JP_TRUTH_PROCESS_START, 200, own, JP_HOW_FORK, 0, 0);
+		put_at(JP_TRUTH_PROCESS_START, 200, own_pid, JP_HOW_FORK, 0, 0);
 		put_at(JP_TRUTH_ENTER, 250, path, SP, BP, roots);
 		/* There is no LEAVE: the exec ends the activation. */
-		put_at(JP_TRUTH_PROCESS_START, 400, own, JP_HOW_EXEC, 0, 0);
+		put_at(JP_TRUTH_PROCESS_START, 400, own_pid, JP_HOW_EXEC, 0, 0);
 		put_at(JP_TRUTH_MARK, 410, 0, 1, 0, 0);
 		_exit(0);
 	}
@@ -202,20 +202,20 @@ static void test_incarnations(void)
 static void write_sharing(void)
 {
 	uint32_t before = add_code(0x1000, "a", 100);
-	pid_t own_pid = getpid(), other = fork();
+	pid_t own_pid = getpid(), child_pid = fork();
 
-	if (!other) {
-		uint32_t own;
+	if (!child_pid) {
+		uint32_t own_code;
 
 		put_at(JP_TRUTH_PROCESS_START, 200, own_pid, JP_HOW_SHARE, 0, 0);
-		own = add_code(0x2000, "b", 300);
-		put_at(JP_TRUTH_CODE_MOVE, 400, own, 0x3000, 0, 0);
+		own_code = add_code(0x2000, "b", 300);
+		put_at(JP_TRUTH_CODE_MOVE, 400, own_code, 0x3000, 0, 0);
 		put_at(JP_TRUTH_CODE_UNLOAD, 500, before, 0, 0, 0);
 		put_at(JP_TRUTH_PROCESS_START, 600, own_pid, JP_HOW_EXEC, 0, 0);
 		add_code(0x4000, "c", 700);
 		_exit(0);
 	}
-	waitpid(other, NULL, 0);
+	waitpid(child_pid, NULL, 0);
 }
 
 static void test_shared_address_space(void)
@@ -246,7 +246,7 @@ static void put_file(uint64_t time, uint64_t addr, uint64_t ino, const char *tex
 
 static void write_files(void)
 {
-	pid_t own = getpid(), other;
+	pid_t own_pid = getpid(), child_pid;
 	uint32_t early;
 
 	put_file(100, 0x1000, 11, "00ff /a program");
@@ -254,23 +254,23 @@ static void write_files(void)
 	put_file(110, 0x5000, 12, "- /library");
 	add_code(0x7000, "between the files", 110);
 	put_at(JP_TRUTH_MARK, 111, jp_truth_text("parent"), 0, 0, 0);
-	other = fork();
-	if (!other) {
-		put_at(JP_TRUTH_PROCESS_START, 200, own, JP_HOW_FORK, 0, 0);
+	child_pid = fork();
+	if (!child_pid) {
+		put_at(JP_TRUTH_PROCESS_START, 200, own_pid, JP_HOW_FORK, 0, 0);
 		put_file(290, 0x8000, 16, "- /its own");
 		put_at(JP_TRUTH_CODE_UNLOAD, 300, early, 0, 0, 0);
 		put_at(JP_TRUTH_UNMAP, 300, 0x5000, 0x1000, 0, 0);
 		add_code(0x5020, "where a library was", 310);
-		put_at(JP_TRUTH_PROCESS_START, 400, own, JP_HOW_EXEC, 0, 0);
+		put_at(JP_TRUTH_PROCESS_START, 400, own_pid, JP_HOW_EXEC, 0, 0);
 		put_file(410, 0x1000, 13, "01 /another");
 		_exit(0);
 	}
-	waitpid(other, NULL, 0);
+	waitpid(child_pid, NULL, 0);
 	put_at(JP_TRUTH_FILE, 500, 0x9000, 0x1000, 1, jp_truth_text("unsplit"));
 	put_file(510, 0xa000, 14, "- /hidden");
 	put_file(520, 0xa800, 15, "- /over it");
 	put_at(JP_TRUTH_UNMAP, 530, 0xb000, 0x1000, 0, 0);
-	jp_truth_process_died(other, 600, 610);
+	jp_truth_process_died(child_pid, 600, 610);
 }
 
 static const struct jp_box ever = {0, UINT64_MAX, 0, UINT64_MAX};
@@ -348,7 +348,7 @@ static void write_many_files(void)
 
 static void read_many_files(size_t count)
 {
-	bool all = true;
+	bool all_in_files = true;
 
 	many = count;
 	check(!write_truth("many", 8 * count, write_many_files), "a large truth is written");
@@ -359,8 +359,8 @@ static void read_many_files(size_t count)
 		   "all files and functions are read"))
 		return;
 	for (size_t i = 0; i < count; i++)
-		all &= truth->codes[i].in_file && truth->files[i].until != UINT64_MAX;
-	check(all, "each function is in a file, and each file ends");
+		all_in_files &= truth->codes[i].in_file && truth->files[i].until != UINT64_MAX;
+	check(all_in_files, "each function is in a file, and each file ends");
 	jp_truth_free(truth);
 }
 
@@ -372,7 +372,7 @@ static bool of_files;
 
 static void write_forks(void)
 {
-	const pid_t own = getpid();
+	const pid_t own_pid = getpid();
 
 	for (int i = 0; i < ITEMS; i++) {
 		if (of_files)
@@ -384,7 +384,7 @@ static void write_forks(void)
 		const pid_t pid = fork();
 
 		if (!pid) {
-			put_at(JP_TRUTH_PROCESS_START, 10000 + i, own, JP_HOW_FORK, 0, 0);
+			put_at(JP_TRUTH_PROCESS_START, 10000 + i, own_pid, JP_HOW_FORK, 0, 0);
 			_exit(0);
 		}
 		waitpid(pid, NULL, 0);

@@ -26,13 +26,13 @@ enum truth_fault {
 };
 static enum truth_fault fault;
 
-/* Records a MAP whose bracket ends @more ns later. */
-static void record_map(uint64_t more)
+/* Records a MAP whose bracket ends @delay ns later. */
+static void record_map(uint64_t delay)
 {
 	static const struct jp_truth_mapping mapping = {.addr = 0x1000, .len = 0x1000, .prot = 5};
 	uint64_t before = jp_clock_now();
 
-	jp_truth_map(before, jp_clock_now() + more, &mapping);
+	jp_truth_map(before, jp_clock_now() + delay, &mapping);
 }
 
 static void record_start(enum jp_truth_how how)

@@ -11,20 +11,20 @@ static void write_story(void)
 {
 	uint32_t outer = add_code(0x1000, "outer, whose name takes three parts of the file", 100);
 	uint32_t inner = add_code(0x2000, "inner", 110);
-	uint32_t one = jp_truth_path((uint32_t[]){outer, inner}, 2);
-	uint32_t other = jp_truth_path((uint32_t[]){outer, outer, inner}, 3);
+	uint32_t short_path = jp_truth_path((uint32_t[]){outer, inner}, 2);
+	uint32_t long_path = jp_truth_path((uint32_t[]){outer, outer, inner}, 3);
 	uint64_t roots = add_roots();
 
 	put_at(JP_TRUTH_PROCESS_START, 50, 1, JP_HOW_LAUNCH, 0, 0);
 	put_at(JP_TRUTH_MAP, 60, 0x1000, 0x2000,
 	       JP_PROT_EXEC | JP_BACKING_MEMFD << 8 | (uint64_t)jp_truth_text("memfd") << 32,
 	       0x3000);
-	put_activation(1000, 2000, one, roots);
-	put_activation(2010, 3000, other, roots);
-	put_at(JP_TRUTH_ENTER, 3010, one, SP, BP, roots);
-	put_at(JP_TRUTH_LEAVE, 4000, one | UINT64_C(40) << 32, 1 | 700 << 8, 0, 0);
+	put_activation(1000, 2000, short_path, roots);
+	put_activation(2010, 3000, long_path, roots);
+	put_at(JP_TRUTH_ENTER, 3010, short_path, SP, BP, roots);
+	put_at(JP_TRUTH_LEAVE, 4000, short_path | UINT64_C(40) << 32, 1 | 700 << 8, 0, 0);
 	put_at(JP_TRUTH_CODE_MOVE, 4100, outer, 0x9000, 0, 0);
-	put_at(JP_TRUTH_ENTER, 5000, one, SP, BP, roots);
+	put_at(JP_TRUTH_ENTER, 5000, short_path, SP, BP, roots);
 	put_at(JP_TRUTH_MARK, 5500, jp_truth_text("mark"), 7, 0, 0);
 	put_at(JP_TRUTH_MAPS, 5600, jp_truth_text("1000-2000 r-xp"), 0, 0, 0);
 	put_at(JP_TRUTH_COMM, 5700, jp_truth_text("name"), 0, 0, 0);
@@ -43,9 +43,9 @@ static bool frames_equal(const uint64_t *frames, uint32_t count, const char *exp
 
 /* Returns whether depth, all frames and the frames that the method sees, in hex digits, are as
  * given. */
-static bool is_stack(uint32_t depth, const char *whole, const char *seen)
+static bool is_stack(uint32_t depth, const char *complete, const char *seen)
 {
-	return stack.depth == depth && frames_equal(stack.whole, stack.nr_whole, whole) &&
+	return stack.depth == depth && frames_equal(stack.whole, stack.nr_whole, complete) &&
 	       frames_equal(stack.seen, stack.nr_seen, seen);
 }
 
@@ -260,24 +260,24 @@ static void write_misleading(void)
 	static const uint64_t detour[] = {0x700, 0x701}, between[] = {0x500, 0x800};
 	uint32_t inner = add_code(0x1000, "in", 100), outer = add_code(0x2000, "out", 100);
 	uint32_t tail = add_function_with_frames(0x3000, tail_insns, 0);
-	uint32_t other = add_function_with_frames(
+	uint32_t misled = add_function_with_frames(
 		0x4000, other_insns,
 		jp_truth_frames(JP_CFI_NO_FILE, 1, jp_truth_root(JP_CHAIN, detour, 2), 0));
 	uint32_t stale = add_function_with_frames(0x5000, misled_insns,
 						  jp_truth_frames(JP_CFI_RIGHT, 0x2020, 0, 0));
 	uint32_t zero = add_function_with_frames(0x6000, misled_insns,
 						 jp_truth_frames(JP_CFI_RIGHT, 0, 0, 0));
-	uint32_t none = add_function_with_frames(0x7000, other_insns,
-						 jp_truth_frames(JP_CFI_ABSENT, 0, 0, 0));
+	uint32_t frameless = add_function_with_frames(0x7000, other_insns,
+						      jp_truth_frames(JP_CFI_ABSENT, 0, 0, 0));
 	uint32_t vdso = add_function_with_frames(
 		0x8000, tail_insns, jp_truth_frames(JP_CFI_RIGHT, 0, 0, JP_FRAMES_VDSO));
 	uint32_t paths[] = {jp_truth_path((uint32_t[]){outer, tail, inner}, 3),
-			    jp_truth_path((uint32_t[]){outer, other, inner}, 3),
+			    jp_truth_path((uint32_t[]){outer, misled, inner}, 3),
 			    jp_truth_path((uint32_t[]){outer, stale, inner}, 3),
 			    jp_truth_path((uint32_t[]){outer, zero, inner}, 3),
-			    jp_truth_path((uint32_t[]){outer, none, inner}, 3),
+			    jp_truth_path((uint32_t[]){outer, frameless, inner}, 3),
 			    jp_truth_path((uint32_t[]){outer, vdso}, 2)};
-	uint32_t own = jp_truth_path(&inner, 1);
+	uint32_t own_path = jp_truth_path(&inner, 1);
 	uint64_t roots = add_roots(), handler = roots & UINT32_MAX;
 
 	put_at(JP_TRUTH_PROCESS_START, 50, 1, JP_HOW_LAUNCH, 0, 0);
@@ -292,13 +292,14 @@ static void write_misleading(void)
 
 		put_at(JP_TRUTH_ENTER, time, paths[0], SP, BP, roots);
 		put_at(JP_TRUTH_LEAVE, time + 100, paths[0], JP_LEAVE_INTERRUPTED, 0x2008, SP - 40);
-		put_at(JP_TRUTH_ENTER, time + 200, own | (JP_ENTER_INTERRUPTED | flags) << 32,
+		put_at(JP_TRUTH_ENTER, time + 200, own_path | (JP_ENTER_INTERRUPTED | flags) << 32,
 		       SP - 999, 0, handler);
-		put_at(JP_TRUTH_LEAVE, time + 300, own, 0, 0, 0);
+		put_at(JP_TRUTH_LEAVE, time + 300, own_path, 0, 0, 0);
 		put_activation(time + 400, time + 500, paths[0], roots);
 	}
-	put_at(JP_TRUTH_ENTER, 5000, own | (uint64_t)JP_ENTER_OTHER_STACK << 32, SP, BP, roots);
-	put_at(JP_TRUTH_LEAVE, 5100, own, 0, 0, 0);
+	put_at(JP_TRUTH_ENTER, 5000, own_path | (uint64_t)JP_ENTER_OTHER_STACK << 32, SP, BP,
+	       roots);
+	put_at(JP_TRUTH_LEAVE, 5100, own_path, 0, 0, 0);
 }
 
 static char words_found[256];
@@ -364,12 +365,13 @@ static void test_words(void)
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		uint64_t fp = 0;
-		bool found = jp_truth_stack_at(truth, pid, pid, table[i].time, 0, table[i].ip,
-					       table[i].sp, JP_DUMP, &stack) == JP_STACK_FOUND;
-		bool known = found && (*words_found = 0,
-				       jp_truth_visit_stack_words(&stack, append_word, NULL, &fp));
+		bool has_stack = jp_truth_stack_at(truth, pid, pid, table[i].time, 0, table[i].ip,
+						   table[i].sp, JP_DUMP, &stack) == JP_STACK_FOUND;
+		bool known =
+			has_stack && (*words_found = 0,
+				      jp_truth_visit_stack_words(&stack, append_word, NULL, &fp));
 
-		check(found && !strcmp(words_found, table[i].words) &&
+		check(has_stack && !strcmp(words_found, table[i].words) &&
 			      known == (table[i].fp != 1) &&
 			      (!known || fp == SP + (uint64_t)table[i].fp),
 		      "%s: %s %lx", table[i].what, words_found, (long)fp);
@@ -549,7 +551,7 @@ static void write_long_story(void)
  * useless. */
 static void test_long_truth(void)
 {
-	uint64_t found = 0, random = 1;
+	uint64_t nr_found = 0, random = 1;
 	uint32_t pid = truth->codes[0].pid;
 
 	check(truth->nr_activations == 100000 && !truth->torn, "100,000 activations are read");
@@ -560,7 +562,7 @@ static void test_long_truth(void)
 			uint64_t n =
 				(kind == 2 ? check_random(&random) % 50000 : i) * 2 + (kind != 1);
 
-			found +=
+			nr_found +=
 				jp_truth_stack_at(truth, pid, pid, 1050 + n * 100, 10,
 						  0x10000 + (depth - 1) * 64, SP - (depth - 1) * 48,
 						  JP_CHAIN, &stack) == JP_STACK_FOUND &&
@@ -568,8 +570,8 @@ static void test_long_truth(void)
 		}
 	}
 	for (unsigned i = 0; i < 100000; i++)
-		found += find_code(pid, 0x10000 + i % 300 * 64 + 5, 5000) != NULL;
-	check(found == 160000, "every stack and every function is found");
+		nr_found += find_code(pid, 0x10000 + i % 300 * 64 + 5, 5000) != NULL;
+	check(nr_found == 160000, "every stack and every function is found");
 }
 
 TEST(truth_stack)

@@ -12,40 +12,40 @@ struct mirrored_ranges {
 
 static struct mirrored_ranges copies[COPIES];
 
-static bool set_range(struct mirrored_ranges *both, uint64_t start, uint64_t end, uint32_t value)
+static bool set_range(struct mirrored_ranges *ranges, uint64_t start, uint64_t end, uint32_t value)
 {
 	for (uint64_t addr = start; addr < end; addr++)
-		both->plain[addr] = value;
-	return !jp_ranges_set(&both->ranges, start, end, value);
+		ranges->plain[addr] = value;
+	return !jp_ranges_set(&ranges->ranges, start, end, value);
 }
 
 /* Returns the largest range of one value around @addr. */
-static struct jp_range find_run(const struct mirrored_ranges *both, uint64_t addr)
+static struct jp_range find_run(const struct mirrored_ranges *ranges, uint64_t addr)
 {
-	struct jp_range run = {addr, addr, both->plain[addr]};
+	struct jp_range run = {addr, addr, ranges->plain[addr]};
 
-	while (run.value && run.start && both->plain[run.start - 1] == run.value)
+	while (run.value && run.start && ranges->plain[run.start - 1] == run.value)
 		run.start--;
-	while (run.end < ADDRESSES && both->plain[run.end] == run.value)
+	while (run.end < ADDRESSES && ranges->plain[run.end] == run.value)
 		run.end++;
 	if (!run.value && run.end == ADDRESSES)
 		run.end = UINT64_MAX;
 	return run;
 }
 
-static bool ranges_agree(const struct mirrored_ranges *both)
+static bool ranges_agree(const struct mirrored_ranges *ranges)
 {
 	uint64_t addr = 0;
 
 	while (addr < ADDRESSES) {
-		const struct jp_range want = find_run(both, addr);
-		const struct jp_range got = jp_ranges_at(both->ranges, addr);
-		const struct jp_range *before = jp_ranges_find_below(both->ranges, addr);
+		const struct jp_range want = find_run(ranges, addr);
+		const struct jp_range got = jp_ranges_at(ranges->ranges, addr);
+		const struct jp_range *before = jp_ranges_find_below(ranges->ranges, addr);
 
 		if (got.start != want.start || got.end != want.end || got.value != want.value)
 			return false;
 		/* If a range begins before @addr, it must end at @addr. */
-		if (addr && (both->plain[addr - 1] != 0) != (before && before->end == addr))
+		if (addr && (ranges->plain[addr - 1] != 0) != (before && before->end == addr))
 			return false;
 		addr = want.end;
 	}
@@ -61,23 +61,23 @@ TEST(random)
 	for (size_t i = 0; i < COPIES; i++)
 		copies[i] = (struct mirrored_ranges){.ranges = jp_ranges_new()};
 	for (size_t step = 0; step < STEPS; step++) {
-		struct mirrored_ranges *both = &copies[check_random(&chance) % COPIES],
+		struct mirrored_ranges *ranges = &copies[check_random(&chance) % COPIES],
 				       *from = &copies[check_random(&chance) % COPIES];
 		uint64_t start = check_random(&chance) % ADDRESSES;
-		uint64_t most = check_random(&chance) % 500 ? 8 : ADDRESSES;
-		uint64_t end = start + 1 + check_random(&chance) % most;
+		uint64_t max = check_random(&chance) % 500 ? 8 : ADDRESSES;
+		uint64_t end = start + 1 + check_random(&chance) % max;
 
-		good &= set_range(both, start, end < ADDRESSES ? end : ADDRESSES,
+		good &= set_range(ranges, start, end < ADDRESSES ? end : ADDRESSES,
 				  check_random(&chance) % 4);
-		if (step % 97 == 0 && both != from) {
-			jp_ranges_free(both->ranges);
-			both->ranges = jp_ranges_share(from->ranges);
-			memcpy(both->plain, from->plain, sizeof(both->plain));
+		if (step % 97 == 0 && ranges != from) {
+			jp_ranges_free(ranges->ranges);
+			ranges->ranges = jp_ranges_share(from->ranges);
+			memcpy(ranges->plain, from->plain, sizeof(ranges->plain));
 		}
 		if (step % 101 == 0) {
-			struct jp_range *own = jp_ranges_own(&both->ranges, start);
+			struct jp_range *own = jp_ranges_own(&ranges->ranges, start);
 
-			owned &= !own || own == jp_ranges_find_at_or_above(both->ranges, start);
+			owned &= !own || own == jp_ranges_find_at_or_above(ranges->ranges, start);
 		}
 		if (step % 500 == 0)
 			for (size_t i = 0; i < COPIES; i++)

@@ -51,10 +51,10 @@ static int add_task(enum jp_event_type type, uint32_t pid, uint32_t ppid)
 static bool is_mapped(uint32_t pid, uint64_t addr, uint64_t start, uint64_t end, uint64_t pgoff,
 		      const char *name)
 {
-	const struct jp_mapping *found = jp_replay_find(replay, pid, addr);
+	const struct jp_mapping *mapping = jp_replay_find(replay, pid, addr);
 
-	return found && found->start == start && found->end == end && found->pgoff == pgoff &&
-	       strcmp(found->name, name) == 0;
+	return mapping && mapping->start == start && mapping->end == end &&
+	       mapping->pgoff == pgoff && strcmp(mapping->name, name) == 0;
 }
 
 static uint32_t find_prot(uint64_t addr)
@@ -68,7 +68,7 @@ static bool is_unmapped(uint32_t pid, uint64_t addr)
 }
 
 /* Checks all mappings of @pid, as START-END+OFFSETNAME. */
-static void check_mappings(uint32_t pid, const char *expected, const char *what)
+static void check_mappings(uint32_t pid, const char *expected, const char *label)
 {
 	char text[256] = "";
 	size_t used = 0;
@@ -79,7 +79,7 @@ static void check_mappings(uint32_t pid, const char *expected, const char *what)
 		used += snprintf(text + used, sizeof(text) - used, "%s%lx-%lx+%lx%s",
 				 used ? " " : "", (long)add_map->start, (long)add_map->end,
 				 (long)add_map->pgoff, add_map->name);
-	check(!strcmp(text, expected), "%s: %s", what, text);
+	check(!strcmp(text, expected), "%s: %s", label, text);
 }
 
 static size_t count_mappings(uint32_t pid)
@@ -267,16 +267,16 @@ static void test_against_pages(void)
 				pgoff_of[page] = pgoff + (page - start) * PAGE;
 		}
 		for (unsigned int page = 0; page < PAGES; page++) {
-			const struct jp_mapping *found = jp_replay_find(replay, 1, page * PAGE);
+			const struct jp_mapping *mapping = jp_replay_find(replay, 1, page * PAGE);
 
-			wrong += found != jp_replay_find(replay, 1, page * PAGE + PAGE - 1);
+			wrong += mapping != jp_replay_find(replay, 1, page * PAGE + PAGE - 1);
 			snprintf(name, sizeof(name), "/%u", name_of[page]);
-			if (name_of[page] == FREE || !found)
-				wrong += name_of[page] != FREE || found;
+			if (name_of[page] == FREE || !mapping)
+				wrong += name_of[page] != FREE || mapping;
 			else
-				wrong +=
-					strcmp(found->name, name) ||
-					page * PAGE - found->start + found->pgoff != pgoff_of[page];
+				wrong += strcmp(mapping->name, name) ||
+					 page * PAGE - mapping->start + mapping->pgoff !=
+						 pgoff_of[page];
 		}
 	}
 	check(!wrong, "%d random records agree with an array of pages: %u differ", ROUNDS, wrong);
@@ -314,11 +314,11 @@ static void test_forks_against_pages(void)
 		}
 		for (pid = 0; round % 1000 == 0 && pid < PIDS; pid++)
 			for (unsigned int page = 0; page < PAGES; page++) {
-				const struct jp_mapping *found =
+				const struct jp_mapping *mapping =
 					jp_replay_find(replay, 1 + pid, page * PAGE);
 
-				wrong += (found ? page * PAGE - found->start + found->pgoff : 0) !=
-					 pgoff_of[pid][page];
+				wrong += (mapping ? page * PAGE - mapping->start + mapping->pgoff
+						  : 0) != pgoff_of[pid][page];
 			}
 	}
 	check(!wrong, "%d random records of processes that fork agree: %u differ", ROUNDS, wrong);
@@ -443,9 +443,9 @@ static void test_remap(void)
 
 static void test_build_ids(void)
 {
-	static const unsigned char id[21] = {1, 2, 3}, other[20] = {4};
+	static const unsigned char id[21] = {1, 2, 3}, other_id[20] = {4};
 	struct jp_event event = MADE_EVENT(MAP, 1, 1, MADE_MAP(0x1000, PAGE, JP_PROT_EXEC, "/a"));
-	const struct jp_mapping *found;
+	const struct jp_mapping *mapping;
 
 	jp_replay_apply(replay, &event);
 	event.map.build_id = id;
@@ -455,19 +455,21 @@ static void test_build_ids(void)
 	event.map.build_id_size = 20;
 	event.time = 2;
 	jp_replay_apply(replay, &event);
-	found = jp_replay_find(replay, 1, 0x1000);
-	check(found->build_id_size == 20 && !memcmp(found->build_id, id, 20) && found->since == 1,
+	mapping = jp_replay_find(replay, 1, 0x1000);
+	check(mapping->build_id_size == 20 && !memcmp(mapping->build_id, id, 20) &&
+		      mapping->since == 1,
 	      "a build id of 20 bytes is added to the known mapping");
 	jp_replay_apply(replay, &event);
 	event.map.build_id = NULL;
 	jp_replay_apply(replay, &event);
 	check(jp_replay_find(replay, 1, 0x1000)->build_id_size == 20 && count_mappings(1) == 1,
 	      "a repeated record without a build id keeps it");
-	event.map.build_id = other;
+	event.map.build_id = other_id;
 	event.time = 3;
 	jp_replay_apply(replay, &event);
-	found = jp_replay_find(replay, 1, 0x1000);
-	check(found->since == 3 && !memcmp(found->build_id, other, 20) && count_mappings(1) == 1,
+	mapping = jp_replay_find(replay, 1, 0x1000);
+	check(mapping->since == 3 && !memcmp(mapping->build_id, other_id, 20) &&
+		      count_mappings(1) == 1,
 	      "another build id is another file");
 }
 

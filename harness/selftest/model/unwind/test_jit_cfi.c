@@ -29,10 +29,10 @@ static void check_load(const struct jp_jit_cfi *jit, uint32_t pid, uint64_t addr
 		       const char *name)
 {
 	const struct jp_code_load *load = jp_jit_cfi_at(jit, pid, addr, time);
-	const char *found = load ? load->name : "nothing";
+	const char *found_name = load ? load->name : "nothing";
 
-	check(__builtin_strcmp(found, name) == 0, "pid %u at %d, time %d: finds %s", pid, (int)addr,
-	      (int)time, found);
+	check(__builtin_strcmp(found_name, name) == 0, "pid %u at %d, time %d: finds %s", pid,
+	      (int)addr, (int)time, found_name);
 }
 
 static void test_places_and_times(const struct jp_jit_cfi *jit)

@@ -80,12 +80,12 @@ static void set_registers(int function, unsigned word)
 	regs.r[R12] = 12;
 }
 
-static uint32_t walk_space(uint64_t space, unsigned words, uint32_t most)
+static uint32_t walk_space(uint64_t space, unsigned words, uint32_t max)
 {
 	const struct jp_stack_dump dump = {(unsigned char *)stack, SP, 8 * (uint64_t)words, 0,
 					   false};
 
-	return jp_known_steps_walk(steps, space, &regs, true, &dump, frames, most);
+	return jp_known_steps_walk(steps, space, &regs, true, &dump, frames, max);
 }
 
 static uint32_t walk(void)

@@ -217,20 +217,20 @@ TEST(tables)
 /* Returns the least time of some runs of @method over @frames frames, in ps per frame. */
 static uint64_t measure_frame(enum jp_method method, uint32_t frames, uint64_t *into)
 {
-	uint64_t least = UINT64_MAX;
+	uint64_t min = UINT64_MAX;
 
 	for (int run = 0; run < 40; run++) {
 		uint64_t spent, start = jp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		struct jp_unwound unwound;
 
-		for (uint32_t done = 0; done < DEEP; done += frames)
+		for (uint32_t nr_walked = 0; nr_walked < DEEP; nr_walked += frames)
 			jp_unwind(unwinder, replay, &event, method, into, frames, &unwound);
 		spent = jp_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start;
 		if (unwound.count != frames)
 			return 0;
-		least = spent < least ? spent : least;
+		min = spent < min ? spent : min;
 	}
-	return least * 1000 / DEEP;
+	return min * 1000 / DEEP;
 }
 
 TEST(deep_stacks)

@@ -62,23 +62,23 @@ static __attribute__((no_sanitize("address"), noinline)) void store_sample(struc
 static void handle_signal(int signal, siginfo_t *info, void *context)
 {
 	struct sample *sample = &samples[nr_samples];
-	ucontext_t here;
+	ucontext_t current;
 
 	if (nr_samples == SAMPLES)
 		return;
 	_Unwind_Backtrace(add_frame, sample);
 	sample->inside = nr_samples % 2;
 	if (sample->inside)
-		getcontext(&here);
-	store_sample(sample, sample->inside ? &here : (ucontext_t *)context);
+		getcontext(&current);
+	store_sample(sample, sample->inside ? &current : (ucontext_t *)context);
 	nr_samples++;
 }
 
-static int compare(const void *left, const void *right)
+static int compare(const void *a, const void *b)
 {
 	for (int i = 0; i < 20; i++)
 		sink += i;
-	return *(const int *)left - *(const int *)right;
+	return *(const int *)a - *(const int *)b;
 }
 
 static __attribute__((noinline)) int recurse(int depth)
@@ -167,11 +167,13 @@ static void take_samples(void)
 }
 
 static struct jp_event sample_event(const struct jp_regs *regs, const void *stack, size_t size,
-				    size_t asked)
+				    size_t dump_size)
 {
-	return (struct jp_event)MADE_EVENT(
-		SAMPLE, PID, 0,
-		.sample = {.regs = regs, .stack = stack, .stack_size = size, .stack_asked = asked});
+	return (struct jp_event)MADE_EVENT(SAMPLE, PID, 0,
+					   .sample = {.regs = regs,
+						      .stack = stack,
+						      .stack_size = size,
+						      .stack_asked = dump_size});
 }
 
 /* Returns whether both walks agree to the end. libgcc's walk starts in the handler; ours may start
@@ -190,14 +192,14 @@ static bool walks_agree(const struct sample *sample, const uint64_t *frames, uin
 		      (count - first) * sizeof(*frames)) == 0;
 }
 
-static void compare_walks(const char *dir, bool system, const char *what)
+static void compare_walks(const char *dir, bool system, const char *label)
 {
 	struct jp_replay *replay = make_own_mappings(NULL);
 	struct jp_file_finder *finder = system ? jp_file_finder_new() : NULL;
 	struct jp_unwinder *unwinder = jp_unwinder_new(dir, finder);
 	struct jp_unwound unwound;
 	uint64_t frames[FRAMES];
-	int same = 0;
+	int nr_same = 0;
 
 	for (int i = 0; i < SAMPLES; i++) {
 		const struct sample *sample = &samples[i];
@@ -207,14 +209,14 @@ static void compare_walks(const char *dir, bool system, const char *what)
 
 		jp_unwind(unwinder, replay, &event, JP_DUMP, frames, FRAMES, &unwound);
 		good = walks_agree(sample, frames, unwound.count) && unwound.stop == JP_UNWIND_ROOT;
-		if (!good && i - same < 3)
+		if (!good && i - nr_same < 3)
 			printf("# sample %d: stop %s at %#" PRIx64 ", %u frames, libgcc %d\n", i,
 			       jp_unwind_stop_text(unwound.stop), unwound.where, unwound.count,
 			       sample->nr_truth);
-		same += good;
+		nr_same += good;
 	}
-	printf("# %d of %d walks are libgcc's\n", same, SAMPLES);
-	check(same == SAMPLES, "%s", what);
+	printf("# %d of %d walks are libgcc's\n", nr_same, SAMPLES);
+	check(nr_same == SAMPLES, "%s", label);
 	jp_unwinder_free(unwinder);
 	jp_file_finder_free(finder);
 	jp_replay_free(replay);

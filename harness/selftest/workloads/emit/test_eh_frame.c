@@ -194,14 +194,14 @@ static void test_refusals(void)
 }
 
 /* Callers that libgcc finds from a function that emitted code calls, innermost first. */
-static uint64_t found[16];
+static uint64_t found_frames[16];
 static unsigned nr_found;
 
 static _Unwind_Reason_Code note_caller(struct _Unwind_Context *context, void *unused)
 {
-	if (nr_found == sizeof(found) / sizeof(*found))
+	if (nr_found == sizeof(found_frames) / sizeof(*found_frames))
 		return _URC_END_OF_STACK;
-	found[nr_found++] = _Unwind_GetIP(context);
+	found_frames[nr_found++] = _Unwind_GetIP(context);
 	return _URC_NO_REASON;
 }
 
@@ -238,9 +238,9 @@ static void check_libgcc(enum jp_shape shape, unsigned char *code, size_t capaci
 	__register_frame(tables);
 	jp_arch_enter(steps, ignore_entry, NULL, NULL);
 	__deregister_frame(tables);
-	while (first_caller < nr_found && found[first_caller] != callers[0])
+	while (first_caller < nr_found && found_frames[first_caller] != callers[0])
 		first_caller++;
-	check(first_caller + 1 < nr_found && found[first_caller + 1] == callers[1],
+	check(first_caller + 1 < nr_found && found_frames[first_caller + 1] == callers[1],
 	      "libgcc passes a frame of %s", jp_shape_text(shape));
 }
 

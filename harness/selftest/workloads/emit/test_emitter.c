@@ -206,12 +206,12 @@ static uint32_t walk_like_kernel(pid_t pid, const struct registers *regs, uint64
 }
 
 static bool report_difference(const struct following *following, const struct registers *regs,
-			      const char *what)
+			      const char *problem)
 {
 	printf("# step %lu: ip arena+%#" PRIx64 " sp %#" PRIx64 " bp %#" PRIx64
 	       ", %u emitted frames: %s\n",
 	       following->steps, regs->ip - following->arena, regs->sp, regs->bp,
-	       following->nr_shadow - following->base, what);
+	       following->nr_shadow - following->base, problem);
 	return false;
 }
 
@@ -300,8 +300,8 @@ static bool reload(struct following *following)
 static bool set_traps(const struct following *following, bool traps)
 {
 	for (unsigned shape = 0; shape < JP_SHAPES; shape++) {
-		uint64_t own = following->first_words[shape];
-		uint64_t word = traps ? make_trap(own) : own;
+		uint64_t first_word = following->first_words[shape];
+		uint64_t word = traps ? make_trap(first_word) : first_word;
 
 		if (ptrace(PTRACE_POKETEXT, following->child, following->starts[shape], word))
 			return false;

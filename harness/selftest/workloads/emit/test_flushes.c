@@ -20,9 +20,9 @@ TEST(flushes)
 {
 	static const enum jp_protect protections[] = {JP_PROTECT_RWX, JP_PROTECT_FLIP,
 						      JP_PROTECT_VIEWS};
-	char none = 0;
+	char no_code = 0;
 
-	__builtin___clear_cache(&none, &none + 1);
+	__builtin___clear_cache(&no_code, &no_code + 1);
 	if (!from) {
 		check(true, "flushes # SKIP the caches of this machine are coherent");
 		return;

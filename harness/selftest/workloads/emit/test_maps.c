@@ -16,7 +16,7 @@ TEST(limit_of_mappings)
 {
 	const long limit = jp_file_number("/proc/sys/vm/max_map_count", 0);
 	const size_t size = sysconf(_SC_PAGESIZE);
-	char wanted[60];
+	char expected[60];
 	char *room = mmap(NULL, limit * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	const char *text;
 
@@ -32,7 +32,7 @@ TEST(limit_of_mappings)
 			break;
 	check(errno == ENOMEM, "the kernel allows no more mappings: %s", strerror(errno));
 	text = jp_maps_describe_error(ENOMEM);
-	snprintf(wanted, sizeof(wanted), "vm.max_map_count is %ld; as root", limit);
-	check(strstr(text, wanted) && strstr(text, "/proc/self/maps has "), "%s", text);
+	snprintf(expected, sizeof(expected), "vm.max_map_count is %ld; as root", limit);
+	check(strstr(text, expected) && strstr(text, "/proc/self/maps has "), "%s", text);
 	munmap(room, limit * size);
 }

@@ -39,12 +39,12 @@ static int publish(unsigned index)
 	return jp_publish_load(&published);
 }
 
-static int publish_story(const char *how, const char *with)
+static int publish_story(const char *publishers, const char *with)
 {
 	struct jp_published moved = {.addr = 0x200000, .size = 33, .index = 0};
 	int ret = jp_publish_select_extras(with);
 
-	ret = ret ? ret : jp_publish_begin(how, scratch_folder());
+	ret = ret ? ret : jp_publish_begin(publishers, scratch_folder());
 	for (unsigned i = 0; i < COUNT && !ret; i++)
 		ret = publish(i);
 	ret = ret ? ret : jp_publish_move(&moved, 0x100000);
@@ -320,14 +320,14 @@ static void test_publishing_after_fork(void)
 	check(found.good == 2 && !found.end, "the parent's jitdump has its own records alone");
 }
 
-static void check_refusal(const char *what, const char *how, const char *path)
+static void check_refusal(const char *label, const char *publishers, const char *path)
 {
 	struct stat before, after;
 
 	lstat(path, &before);
-	check(jp_publish_begin(how, scratch_folder()) < 0 && !lstat(path, &after) &&
+	check(jp_publish_begin(publishers, scratch_folder()) < 0 && !lstat(path, &after) &&
 		      before.st_ino == after.st_ino && before.st_size == after.st_size,
-	      "%s is refused and unchanged", what);
+	      "%s is refused and unchanged", label);
 	remove(path);
 }
 
