@@ -31,8 +31,8 @@ def read_mirrors() -> tuple[str, str | None]:
     """Returns (archive, security archive or None), the addresses that apt is configured with."""
     if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
         raise Missing("this machine has no apt-get")
-    listed = process.run(["apt-get", "indextargets", "--format", "$(RELEASE) $(REPO_URI)"])
-    return parse_mirrors(listed.stdout)
+    mirrors = process.run(["apt-get", "indextargets", "--format", "$(RELEASE) $(REPO_URI)"])
+    return parse_mirrors(mirrors.stdout)
 
 
 def parse_mirrors(listed: str) -> tuple[str, str | None]:
@@ -147,8 +147,8 @@ class Archive:
 
     def listed(self, pattern: str) -> list[dict[str, str]]:
         """Returns the fields of each version of each package whose name matches."""
-        found = self.ask("search", "--names-only", pattern)
-        names = sorted({line.split()[0] for line in found.splitlines()})
+        matches = self.ask("search", "--names-only", pattern)
+        names = sorted({line.split()[0] for line in matches.splitlines()})
         if not names:
             return []
         shown = self.ask("show", *names)

@@ -6,14 +6,14 @@ import subprocess
 from typing import Any, Sequence
 
 
-def run(command: Sequence[str], **more: Any) -> "subprocess.CompletedProcess[str]":
+def run(command: Sequence[str], **options: Any) -> "subprocess.CompletedProcess[str]":
     """Returns the finished process with its output and errors as text, whatever its exit status."""
-    more = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8",
-            "errors": "replace", **more}
-    if "input" not in more:
-        more.setdefault("stdin", subprocess.DEVNULL)
-    done: subprocess.CompletedProcess[str] = subprocess.run(command, check=False, **more)
-    return done
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8",
+            "errors": "replace", **options}
+    if "input" not in options:
+        options.setdefault("stdin", subprocess.DEVNULL)
+    result: subprocess.CompletedProcess[str] = subprocess.run(command, check=False, **options)
+    return result
 
 
 def run_or_raise(command: Sequence[str], **more: Any) -> str:
@@ -36,19 +36,19 @@ def list_children() -> list[str]:
 
     It is empty only where the kernel knows no child: /proc alone can miss a child that is started
     while it is read."""
-    found: list[str] = []
-    while not found:
+    children: list[str] = []
+    while not children:
         try:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
         except ChildProcessError:
             return []
-        found = read_children()
-    return found
+        children = read_children()
+    return children
 
 
 def read_children() -> list[str]:
-    found = []
+    children = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
@@ -57,8 +57,8 @@ def read_children() -> list[str]:
             continue
         name, _, rest = stat.rpartition(")")
         if rest.split()[1] == str(os.getpid()) and rest.split()[0] != "Z":
-            found.append(name.partition("(")[2] + ":" + pid)
-    return found
+            children.append(name.partition("(")[2] + ":" + pid)
+    return children
 
 
 def read_symbols(path: str) -> dict[str, int]:

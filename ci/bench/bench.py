@@ -79,17 +79,17 @@ def bench_explaining(jitproof: str, path: str, samples: int) -> float:
     return ours
 
 
-def bench_reading(jitproof: str, perf: str, node: str, folder: str, wanted: int) -> None:
+def bench_reading(jitproof: str, perf: str, node: str, folder: str, expected: int) -> None:
     seconds = 12
     while True:
         path = record_workload(perf, node, folder, "chains.data", seconds, "-g", "-F", "49999",
                                "-m", "4096")
         samples = judge_file(jitproof, path)["samples"]
-        if samples >= wanted:
+        if samples >= expected:
             break
         if seconds > 60:
-            sys.exit(f"bench: only {samples} samples in {seconds} s; need {wanted}")
-        seconds = 1 + seconds * wanted * 5 // (samples * 4 or 1)
+            sys.exit(f"bench: only {samples} samples in {seconds} s; need {expected}")
+        seconds = 1 + seconds * expected * 5 // (samples * 4 or 1)
     print(f"reading {os.path.getsize(path) / 1e6:.0f} MB, {samples} samples with chains:")
     ours = bench_explaining(jitproof, path, samples)
     for name, command in (
@@ -134,8 +134,8 @@ def bench_unwinding(jitproof: str, perf: str, node: str, folder: str) -> None:
                            "997",
                            "-m", "4096")
     # perf also follows frame pointers where a file has no call frame information.
-    found = judge_file(jitproof, path, "--frame-pointers")
-    samples = found["samples"]
+    judged = judge_file(jitproof, path, "--frame-pointers")
+    samples = judged["samples"]
     print(f"unwinding {os.path.getsize(path) / 1e6:.0f} MB, {samples} samples with stack dumps:")
     ours, memory = measure([jitproof, "judge", "--frame-pointers", path])
     print_row("jitproof judge --frame-pointers", ours, samples, memory, ours)
@@ -144,12 +144,12 @@ def bench_unwinding(jitproof: str, perf: str, node: str, folder: str) -> None:
     frames, stacks = count_perf_frames(perf, path)
     # perf ends a stack where emitted code begins, so its stacks are shorter: compare the time per
     # frame.
-    faster = cpu / frames / (ours / found["unwind"]["frames"])
-    print(f"  frames: jitproof {found['unwind']['frames']}, perf {frames} in {stacks} stacks; "
+    faster = cpu / frames / (ours / judged["unwind"]["frames"])
+    print(f"  frames: jitproof {judged['unwind']['frames']}, perf {frames} in {stacks} stacks; "
           f"perf takes {faster:.1f} x as long per frame (aim: 10)")
     if faster < 10:
         sys.exit("bench: perf script is less than 10 times slower per frame")
-    if found["unwind"]["frames"] < frames:
+    if judged["unwind"]["frames"] < frames:
         sys.exit("bench: perf script finds more frames than jitproof")
 
 
@@ -199,16 +199,16 @@ def bench_depth(jitproof: str, folder: str, rounds: int = 9) -> None:
                                   str(4096 + 160 * depth),
                                   "-F", str(frequency), "-o", path, "--", program, str(depth)])
             found = judge_file(jitproof, path, "--unwind")["unwind"]
-            whole = found["stops"]["root"] / found["samples"]
-            if whole < 0.95 or found["frames_per_sample"] < depth:
-                sys.exit(f"bench: {found['frames_per_sample']:.1f} frames per stack, {whole:.2f} "
+            rooted = found["stops"]["root"] / found["samples"]
+            if rooted < 0.95 or found["frames_per_sample"] < depth:
+                sys.exit(f"bench: {found['frames_per_sample']:.1f} frames per stack, {rooted:.2f} "
                          f"of them complete; expected at least {depth} frames")
             files[depth] = path, found["frames"], found["frames_per_sample"]
         for _ in range(rounds):
             for depth, (path, frames, _) in files.items():
                 read, _ = measure([jitproof, "judge", path], times=1)
-                whole, _ = measure([jitproof, "judge", "--unwind", path], times=1)
-                each[depth].append(1e9 * (whole - read) / frames)
+                rooted, _ = measure([jitproof, "judge", "--unwind", path], times=1)
+                each[depth].append(1e9 * (rooted - read) / frames)
         for path, frames, deep in files.values():
             print(f"explaining dumps of {deep:.1f} frames:")
             bench_explaining(jitproof, path, round(frames / deep))
@@ -231,7 +231,7 @@ def bench_depth(jitproof: str, folder: str, rounds: int = 9) -> None:
 def bench_storm(jitproof: str, folder: str) -> None:
     """Finds the rate of mapping records that the default rings hold: doubles it until records are
     lost or the workload cannot go faster."""
-    rate, made, held = 10000, 0.0, 0.0
+    rate, made_rate, held = 10000, 0.0, 0.0
     while True:
         truth = os.path.join(folder, "storm.truth")
         output, errors = usage.run_workload(
@@ -241,12 +241,12 @@ def bench_storm(jitproof: str, folder: str) -> None:
         os.unlink(truth)
         acts, seconds = find_match(r"(\d+) mappings, \d+ forks in ([\d.]+) s", output).groups()
         lost = int(find_match(r"(\d+) mapping records lost", errors).group(1))
-        before, made = made, int(acts) / float(seconds)
-        print(f"  {made:8.0f} records/s, 100 forks/s: {lost} lost")
+        before, made_rate = made_rate, int(acts) / float(seconds)
+        print(f"  {made_rate:8.0f} records/s, 100 forks/s: {lost} lost")
         if lost:
             break
-        held = max(held, made)
-        if made < 1.1 * before:
+        held = max(held, made_rate)
+        if made_rate < 1.1 * before:
             print("  (two threads cannot go faster on this machine)")
             break
         rate *= 2
@@ -269,14 +269,14 @@ def make_jitdump(folder: str, loads: int, build_ids: bool = True) -> str:
     perf.records.append(perf.map(PID, 0x1000, 0x1000, path, 1, ino=os.stat(path).st_ino))
     code, size, time = b"\x90" * BYTES, 0, 10
     for i in range(loads):
-        at = HEAP + i * BYTES
-        if at + BYTES > HEAP + size:
+        address = HEAP + i * BYTES
+        if address + BYTES > HEAP + size:
             size += 65536
             perf.records.append(perf.map(PID, HEAP, size, "//anon", time, prot=7))
-        dump.load(time + 1, at, code, i, f"function_{i:06}")
+        dump.load(time + 1, address, code, i, f"function_{i:06}")
         if i % 5 == 0:
             sample = rd.Sample.make(perf.attrs[0], pid=PID, tid=PID)
-            sample.ip, sample.time, sample.id = at + chance.randrange(BYTES), time + 2, 7
+            sample.ip, sample.time, sample.id = address + chance.randrange(BYTES), time + 2, 7
             sample.misc = rd.USER
             perf.records.append(sample)
         time += 10
@@ -313,10 +313,10 @@ def bench_inject(jitproof: str, perf: str, folder: str, loads: int) -> None:
     run_perf("perf inject --jit (aim: 100)")
     make_jitdump(folder, loads, False)
     run_perf("perf inject --jit, for a capture without build ids")
-    names, wanted = run_perf_report(perf, ours), run_perf_report(perf, theirs)
-    print(f"  perf report: {len(names)} lines after jitproof inject, {len(wanted)} after perf "
-          f"inject, {'the same' if names == wanted else 'NOT the same'}")
-    if names != wanted:
+    names, peer_names = run_perf_report(perf, ours), run_perf_report(perf, theirs)
+    print(f"  perf report: {len(names)} lines after jitproof inject, {len(peer_names)} after perf "
+          f"inject, {'the same' if names == peer_names else 'NOT the same'}")
+    if names != peer_names:
         sys.exit("bench: perf report shows different functions after jitproof inject")
 
 

@@ -45,8 +45,8 @@ def pack_sample(start: int, time: int) -> bytes:
 
 
 def make_mappings(order: Callable[[int], Sequence[int]]) -> Callable[[int], Iterator[bytes]]:
-    return lambda count: (pack_mapping(PID, HEAP + 8192 * at, b"//anon", 10 + nth)
-                          for nth, at in enumerate(order(count)))
+    return lambda count: (pack_mapping(PID, HEAP + 8192 * slot, b"//anon", 10 + nth)
+                          for nth, slot in enumerate(order(count)))
 
 
 def shuffle_numbers(count: int) -> Sequence[int]:

@@ -60,10 +60,10 @@ def build_in_chroot(output: str, description: str, suite: str) -> None:
 
 def check(output: str) -> int:
     """Prints what lintian finds; returns its exit status."""
-    found = process.run(["lintian", "--fail-on=error", "--info", "--allow-root",
+    result = process.run(["lintian", "--fail-on=error", "--info", "--allow-root",
                          *glob.glob(output + "/*.dsc"), *glob.glob(output + "/*.deb")])
-    print(found.stdout + found.stderr, end="")
-    return found.returncode
+    print(result.stdout + result.stderr, end="")
+    return result.returncode
 
 
 def main() -> int:
@@ -74,21 +74,21 @@ def main() -> int:
     parser.add_argument("-o", dest="output", metavar="DIR",
                         default=os.path.join(ROOT, os.environ.get("O", "build"), "deb"),
                         help="default: O/deb, which is replaced")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     needed = ["dpkg-buildpackage", "dh", "lintian"]
-    if not asked.source:
+    if not options.source:
         needed.append("mmdebstrap")
     missing = [tool for tool in needed if not shutil.which(tool)]
     if missing:
         print("missing: " + ", ".join(missing), file=sys.stderr)
         return 4
-    output = os.path.abspath(asked.output)
+    output = os.path.abspath(options.output)
     shutil.rmtree(output, ignore_errors=True)
     os.makedirs(output)
     try:
         description = make_source(output)
-        if not asked.source:
-            build_in_chroot(output, description, asked.suite)
+        if not options.source:
+            build_in_chroot(output, description, options.suite)
     except (RuntimeError, Missing) as error:
         print(debian_packages.remove_addresses(str(error)), file=sys.stderr)
         return 1

@@ -28,8 +28,8 @@ def read_results(folder: str) -> list[dict[str, Any]]:
 
 
 def format_duration(seconds: float) -> str:
-    whole = round(seconds)
-    return f"{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}"
+    rounded = round(seconds)
+    return f"{rounded // 3600:02}:{rounded // 60 % 60:02}:{rounded % 60:02}"
 
 
 def write_lava(results: list[dict[str, Any]]) -> None:

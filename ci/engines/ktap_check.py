@@ -39,8 +39,8 @@ class Checker:
         self.levels: list[Level] = []  # unfinished levels, outermost first
         self.closed: Level | None = None  # a finished level whose parent has no result line yet
 
-    def report(self, what: str, line: int | None = None) -> None:
-        self.found.append((line or self.number, what))
+    def report(self, breach: str, line: int | None = None) -> None:
+        self.found.append((line or self.number, breach))
 
     def check_version(self, depth: int, kind: str, number: str) -> None:
         if depth == 0 and self.levels:
@@ -73,9 +73,9 @@ class Checker:
         elif level.plan != level.count:
             self.report(f"{level.count} results; planned were {level.plan}", level.line)
 
-    def find_level(self, depth: int, what: str) -> Level | None:
+    def find_level(self, depth: int, breach: str) -> Level | None:
         if depth >= len(self.levels):
-            self.report(f"{what} indented by {depth} levels, without a version line there")
+            self.report(f"{breach} indented by {depth} levels, without a version line there")
             return None
         self.close_deeper(depth)
         return self.levels[depth]
@@ -177,7 +177,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("files", nargs="*", metavar="FILE")
     arguments = parser.parse_args()
-    found = 0
+    nr_breaches = 0
     for path in arguments.files or ["-"]:
         try:
             with open(0 if path == "-" else path, encoding="utf-8", errors="replace",
@@ -186,10 +186,10 @@ def main() -> int:
         except OSError as error:
             print(f"{path}: {error.strerror}", file=sys.stderr)
             return 99
-        found += len(breaches)
-        for line, what in breaches:
-            print(f"{path}:{line}: {what}")
-    return 1 if found else 0
+        nr_breaches += len(breaches)
+        for line, breach in breaches:
+            print(f"{path}:{line}: {breach}")
+    return 1 if nr_breaches else 0
 
 
 if __name__ == "__main__":

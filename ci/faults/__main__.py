@@ -67,7 +67,7 @@ def list_commands(folder: str) -> list[Command]:
     """Returns the commands whose input is available."""
     perf = make_fixture("memfd", "perf.data")
     known = ["judge", "--expected", make_fixture("expected")]
-    found = [
+    commands = [
         Command("list", ["list"]),
         Command("judge file", ["judge", "--json", perf]),
         Command("judge file, unwinding",
@@ -96,8 +96,8 @@ def list_commands(folder: str) -> list[Command]:
     if shutil.which("perf") and process.run(["perf", "record", "-q", "-z", "-e", "cpu-clock", "-o",
                                              packed, "--", "ls", "-R", "/usr/lib/python3"],
                                             stdout=subprocess.DEVNULL).returncode == 0:
-        found.append(Command("judge compressed", ["judge", "--json", packed]))
-    return found
+        commands.append(Command("judge compressed", ["judge", "--json", packed]))
+    return commands
 
 
 def run(jitproof: str, command: Command, environment: dict[str, str],
@@ -108,58 +108,58 @@ def run(jitproof: str, command: Command, environment: dict[str, str],
             [jitproof, *(text.replace("DIR", folder) for text in command.arguments)],
             timeout=seconds, env={**os.environ, **environment})
         status, out, err = result.returncode, result.stdout, result.stderr
-        left = process.list_children()  # orphans too: this process is a subreaper
+        orphans = process.list_children()  # orphans too: this process is a subreaper
     except subprocess.TimeoutExpired:
-        status, out, err, left = -1000, "", "", []
-    kept = {name: files.read_bytes(os.path.join(folder, name)).replace(folder.encode(), b"DIR")
+        status, out, err, orphans = -1000, "", "", []
+    outputs = {name: files.read_bytes(os.path.join(folder, name)).replace(folder.encode(), b"DIR")
             for name in os.listdir(folder) if os.path.isfile(os.path.join(folder, name))}
     shutil.rmtree(folder, ignore_errors=True)
-    return Done(status, out.replace(folder, "DIR"), err.replace(folder, "DIR"), kept, left)
+    return Done(status, out.replace(folder, "DIR"), err.replace(folder, "DIR"), outputs, orphans)
 
 
-def is_same(command: Command, good: Done, done: Done) -> bool:
+def is_same(command: Command, good: Done, result: Done) -> bool:
     if command.steady == "bytes":
-        return (good.status, good.out, good.files) == (done.status, done.out, done.files)
+        return (good.status, good.out, good.files) == (result.status, result.out, result.files)
     if command.steady == "sizes":
-        sizes = [{name: len(data) for name, data in each.files.items()} for each in (good, done)]
-        return (good.status, good.out, sizes[0]) == (done.status, done.out, sizes[1])
-    results = [re.findall(r"^(?:not )?ok .*", each.out, re.M) for each in (good, done)]
-    return good.status == done.status and results[0] == results[1] \
-        and sorted(good.files) == sorted(done.files)
+        sizes = [{name: len(data) for name, data in each.files.items()} for each in (good, result)]
+        return (good.status, good.out, sizes[0]) == (result.status, result.out, sizes[1])
+    results = [re.findall(r"^(?:not )?ok .*", each.out, re.M) for each in (good, result)]
+    return good.status == result.status and results[0] == results[1] \
+        and sorted(good.files) == sorted(result.files)
 
 
-def find_error(command: Command, good: Done, done: Done) -> str | None:
+def find_error(command: Command, good: Done, result: Done) -> str | None:
     """Returns what is wrong with the run, or None."""
-    if done.left:
-        return "left running: " + ", ".join(done.left)
-    if done.status == -1000:
+    if result.left:
+        return "left running: " + ", ".join(result.left)
+    if result.status == -1000:
         return "did not end"
-    if done.status < 0:
-        return f"died of signal {-done.status}"
-    if is_same(command, good, done):
+    if result.status < 0:
+        return f"died of signal {-result.status}"
+    if is_same(command, good, result):
         return None
-    message = done.err.strip() or re.search(
-        r"# (ERROR|SKIP) |^Bail out!|^# .*:|^\S+ +ERROR: ", done.out, re.M)
-    if not done.status and not re.search(r"# SKIP ", done.out):
+    message = result.err.strip() or re.search(
+        r"# (ERROR|SKIP) |^Bail out!|^# .*:|^\S+ +ERROR: ", result.out, re.M)
+    if not result.status and not re.search(r"# SKIP ", result.out):
         return "status 0 with different results"
     if not message:
-        return f"status {done.status} without a message"
-    if re.search(r"^not ok (?!.*# (ERROR|TIMEOUT))", done.out, re.M):
-        return "another verdict: " + done.out.strip()[-200:]
-    extra = [name for name in done.files if name not in good.files]
+        return f"status {result.status} without a message"
+    if re.search(r"^not ok (?!.*# (ERROR|TIMEOUT))", result.out, re.M):
+        return "another verdict: " + result.out.strip()[-200:]
+    extra = [name for name in result.files if name not in good.files]
     return "left behind: " + ", ".join(extra) if extra else None
 
 
-def choose_sites(sites: Sequence[int], most: int, seed: str) -> list[int]:
+def choose_sites(sites: Sequence[int], limit: int, seed: str) -> list[int]:
     """Returns the numbers of the calls that shall fail, from 1: all, or one of each site and others
     up to @most."""
     numbers = list(range(1, len(sites) + 1))
-    if len(sites) <= most:
+    if len(sites) <= limit:
         return numbers
     random.Random(seed).shuffle(numbers)
     first = {sites[number - 1]: number for number in numbers}
     rest = [number for number in numbers if first[sites[number - 1]] != number]
-    return [*first.values(), *rest][:max(most, len(first))]
+    return [*first.values(), *rest][:max(limit, len(first))]
 
 
 def measure_command(options: argparse.Namespace, shim: str, command: Command,

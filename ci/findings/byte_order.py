@@ -11,8 +11,8 @@ from harness.selftest.support import byte_order, run_directory as rd
 
 def count_executable(text: str) -> tuple[int, int]:
     """Returns (all, executable) MMAP2 records of a dump."""
-    found = re.findall(r"PERF_RECORD_MMAP2 .*\]: (\S{4}) ", text)
-    return len(found), sum("x" in flags for flags in found)
+    flag_words = re.findall(r"PERF_RECORD_MMAP2 .*\]: (\S{4}) ", text)
+    return len(flag_words), sum("x" in flags for flags in flag_words)
 
 
 @perf_finding("byte-order.protection")

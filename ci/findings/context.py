@@ -21,8 +21,8 @@ class Context:
 
     def list_perfs(self) -> list[perf_tools.Perf]:
         """Returns the perfs to measure with, oldest first."""
-        found = [perf_tools.find(self.perf_dir, wanted) for wanted in self.wanted]
-        return sorted(found, key=lambda perf: perf.number)
+        perfs = [perf_tools.find(self.perf_dir, version) for version in self.wanted]
+        return sorted(perfs, key=lambda perf: perf.number)
 
     def path(self, name: str) -> str:
         """Returns a path for a temporary file, which may exist."""

@@ -63,19 +63,19 @@ def query_libdw(path: str, address: int) -> dict[str, Any]:
         if not cfi or dw.dwarf_cfi_addrframe(ctypes.c_void_p(cfi), ctypes.c_uint64(address),
                                              ctypes.byref(frame)):
             raise RuntimeError("libdw finds no frame at %#x" % address)
-        kept = []
+        registers = []
         for name, number in REGISTERS.items():
             ops, count = ctypes.c_void_p(), ctypes.c_size_t()
             if dw.dwarf_frame_register(frame, number, (Op * 3)(), ctypes.byref(ops),
                                        ctypes.byref(count)):
                 raise RuntimeError("libdw has no answer for " + name)
             if count.value == 0 and not ops.value:
-                kept.append(name)
+                registers.append(name)
         show_start, end = ctypes.c_uint64(), ctypes.c_uint64()
         dw.dwarf_frame_info(frame, ctypes.byref(show_start), ctypes.byref(end),
                             ctypes.byref(ctypes.c_bool()))
         peak = int(find_match(r"VmHWM:\s+(\d+)", files.read("/proc/self/status")).group(1))
-    return {"kept": kept, "start": show_start.value, "end": end.value, "peak_kb": peak}
+    return {"kept": registers, "start": show_start.value, "end": end.value, "peak_kb": peak}
 
 
 def build_example(context: Context) -> tuple[str, dict[str, int]]:
@@ -106,20 +106,20 @@ def read_version() -> str:
 
 @finding("elfutils.rbx")
 def show_rbx(context: Context) -> Iterator[Shown]:
-    path, at = build_example(context)
-    kept = ask_libdw(path, at["quiet"])["kept"]
-    yield read_version(), "rbx" not in kept or "rax" in kept, \
+    path, addresses = build_example(context)
+    registers = ask_libdw(path, addresses["quiet"])["kept"]
+    yield read_version(), "rbx" not in registers or "rax" in registers, \
         "without a rule libdw keeps %s; the calling convention keeps %s" % (
-            ", ".join(kept), ", ".join(sorted(CALLEE_SAVED)))
+            ", ".join(registers), ", ".join(sorted(CALLEE_SAVED)))
 
 
 @finding("elfutils.start")
 def show_start(context: Context) -> Iterator[Shown]:
-    path, at = build_example(context)
-    row = ask_libdw(path, at["restored"])
-    yield read_version(), row["start"] < at["restored"], \
+    path, addresses = build_example(context)
+    row = ask_libdw(path, addresses["restored"])
+    yield read_version(), row["start"] < addresses["restored"], \
         "the row at %#x after a restored state: libdw lets it begin at %#x, in a row with " \
-        "another CFA" % (at["restored"], row["start"])
+        "another CFA" % (addresses["restored"], row["start"])
 
 
 @finding("elfutils.memory")

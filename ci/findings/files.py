@@ -89,12 +89,12 @@ def show_owner(context: Context, perf: Perf) -> tuple[bool, str]:
 @perf_finding("perf.inject-missing")
 def show_missing(context: Context, perf: Perf) -> tuple[bool, str]:
     folder, pids = record_workloads(context, perf, "jitdump --publish-dir=.", 2)
-    whole = injecting.run_inject(perf, folder)[0]
+    before = injecting.run_inject(perf, folder)[0]
     os.unlink(os.path.join(folder, "jit-%d.dump" % pids[0]))
-    left, result = injecting.run_inject(perf, folder)
-    return whole > left and result.returncode != 0, \
+    after, result = injecting.run_inject(perf, folder)
+    return before > after and result.returncode != 0, \
         "%d functions of two processes; %d, exit %d, after the jitdump of one was removed" % (
-            whole, left, result.returncode)
+            before, after, result.returncode)
 
 
 def inject_changed(context: Context, perf: Perf, change: Callable[[bytes, int], bytes]
@@ -102,13 +102,13 @@ def inject_changed(context: Context, perf: Perf, change: Callable[[bytes, int], 
     """Injects a jitdump, and again after a change of its bytes, given the size of its header.
     Returns whether only the second inject finds no function, with status 0; and figures."""
     folder, pids = record_workloads(context, perf, "jitdump --publish-dir=.")
-    whole = injecting.run_inject(perf, folder)[0]
+    before = injecting.run_inject(perf, folder)[0]
     path = os.path.join(folder, "jit-%d.dump" % pids[0])
     data = files.read_bytes(path)
     files.write_bytes(path, change(data, *struct.unpack_from("<I", data, 8)))
-    left, result = injecting.run_inject(perf, folder)
-    return whole > 0 and left == 0 and result.returncode == 0, \
-        "%d functions; %d, exit %d, after the change" % (whole, left, result.returncode)
+    after, result = injecting.run_inject(perf, folder)
+    return before > 0 and after == 0 and result.returncode == 0, \
+        "%d functions; %d, exit %d, after the change" % (before, after, result.returncode)
 
 
 @perf_finding("perf.inject-long-header")

@@ -97,9 +97,9 @@ def show_outsider(context: Context, perf: Perf) -> tuple[bool, str]:
         files.write(os.path.join(folder, "done"), "\n")
     if record.returncode:
         raise RuntimeError("perf %s record: exit %d" % (perf.version, record.returncode))
-    done = run_inject(perf, folder)[1]
-    return done.returncode < 0 or done.returncode == 128 + signal.SIGSEGV, \
-        "perf inject --jit ended with %d" % done.returncode
+    result = run_inject(perf, folder)[1]
+    return result.returncode < 0 or result.returncode == 128 + signal.SIGSEGV, \
+        "perf inject --jit ended with %d" % result.returncode
 
 
 # Asks the vDSO for the time again and again.
@@ -128,16 +128,16 @@ def show_vdso(context: Context, perf: Perf) -> tuple[bool, str]:
     injected = context.path("vdso.injected")
     recording.build_program(program, CLOCK)
     recording.run_record(perf, "-e", "cpu-clock:u", "-o", path, "--", program)
-    found, lost = ["%d samples named in the vDSO" % count_vdso_names(perf, path)], False
+    counts, lost = ["%d samples named in the vDSO" % count_vdso_names(perf, path)], False
     for option in ("-b", "-B"):
         result = perf.run("inject", option, "-i", path, "-o", injected)
         if result.returncode:
-            found.append("no %s" % option)
+            counts.append("no %s" % option)
             continue
         named = count_vdso_names(perf, injected)
         lost |= not named
-        found.append("%d after %s" % (named, option))
-    return lost, ", ".join(found)
+        counts.append("%d after %s" % (named, option))
+    return lost, ", ".join(counts)
 
 
 @perf_finding("perf.inject-map")

@@ -47,14 +47,14 @@ def read_records(path: str) -> Iterator[tuple[int, int, int]]:
     """Yields (type, misc, size) of each record of a file that perf record or jitproof record
     wrote."""
     data = files.read_bytes(path)
-    at, size = struct.unpack_from("<QQ", data, 40)
-    end = at + size if size else len(data)
-    while at + 8 <= end:
-        kind, misc, size = struct.unpack_from("<IHH", data, at)
+    offset, size = struct.unpack_from("<QQ", data, 40)
+    end = offset + size if size else len(data)
+    while offset + 8 <= end:
+        kind, misc, size = struct.unpack_from("<IHH", data, offset)
         if size < 8:
             return
         yield kind, misc, size
-        at += size
+        offset += size
 
 
 @finding("kernel.build-id")

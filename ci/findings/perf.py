@@ -154,10 +154,10 @@ def show_compressed_switch(context: Context, perf: Perf) -> tuple[bool, str]:
     run_record(perf, "-q", "-z", "-o", os.path.join(folder, "perf.data"), "--switch-output=50K",
                "-F", "5000", "-e", "cpu-clock:u", "--call-graph=dwarf", "--", context.program,
                "3000")
-    done = [perf.run("script", "-F", "time", "-i", os.path.join(folder, name))
+    results = [perf.run("script", "-F", "time", "-i", os.path.join(folder, name))
             for name in sorted(os.listdir(folder))]
-    failed = sum(one.returncode != 0 or not one.stdout for one in done)
-    return failed > 0, "%d of %d files cannot be read" % (failed, len(done))
+    failed = sum(result.returncode != 0 or not result.stdout for result in results)
+    return failed > 0, "%d of %d files cannot be read" % (failed, len(results))
 
 
 def record_pipe(perf: Perf, context: Context, path: str, *options: str) -> None:
@@ -351,8 +351,8 @@ def show_first_event(context: Context, perf: Perf) -> tuple[bool, str]:
     process.run([context.jitproof, "run", "-o", context.path("exact"), "exact/anon"])
     with open(path, "r+b") as file:
         data = file.read(1 << 16)
-        step, at, size = struct.unpack_from("<QQQ", data, 16)
-        for attr in range(at, at + size, step):
+        step, offset, size = struct.unpack_from("<QQQ", data, 16)
+        for attr in range(offset, offset + size, step):
             if struct.unpack_from("<I", data, attr)[0] == PERF_TYPE_SOFTWARE:
                 kinds = struct.unpack_from("<Q", data, attr + 24)[0]
                 file.seek(attr + 24)
@@ -376,17 +376,17 @@ def count_known_pages(recorder: Recorder, path: str) -> tuple[int, int]:
         mapper.communicate()
     data = files.read_bytes(path)
     known = set()
-    at, size = struct.unpack_from("<QQ", data, 40)
-    end = at + size
-    while at + 8 <= end:
-        kind, _, size = struct.unpack_from("<IHH", data, at)
+    offset, size = struct.unpack_from("<QQ", data, 40)
+    end = offset + size
+    while offset + 8 <= end:
+        kind, _, size = struct.unpack_from("<IHH", data, offset)
         if kind in (1, kernel.MMAP2):
-            address = struct.unpack_from("<Q", data, at + 16)[0]
+            address = struct.unpack_from("<Q", data, offset + 16)[0]
             if 0x10000000 <= address < 1 << 32:
                 known.add((address - 0x10000000) // 0x2000)
         elif kind == 2:
             raise RuntimeError("records were lost: cannot measure")
-        at += size
+        offset += size
     if max(known) < 1500:
         raise RuntimeError("the recorder attached too late: cannot measure")
     return max(known) + 1, max(known) + 1 - len(known)

@@ -38,11 +38,11 @@ def show_dump_outside_tmp(context: Context, perf: Perf) -> tuple[bool, str]:
 
 @perf_finding("perf.unwind-reused")
 def show_reused(context: Context, perf: Perf) -> tuple[bool, str]:
-    kept = shown_after_inject(context, perf, "/tmp", "address_reuse --period=0")
+    shown_names = shown_after_inject(context, perf, "/tmp", "address_reuse --period=0")
     reused = shown_after_inject(context, perf, "/tmp", "address_reuse --period=100")
-    return reused[1] > reused[0] // 10 > kept[1], \
+    return reused[1] > reused[0] // 10 > shown_names[1], \
         "code at addresses of older code: %d of %d samples without any address; code that " \
-        "stays: %d of %d" % (reused[1], reused[0], kept[1], kept[0])
+        "stays: %d of %d" % (reused[1], reused[0], shown_names[1], shown_names[0])
 
 
 @perf_finding("perf.unwind-no-elf")
@@ -66,14 +66,14 @@ def show_aslr(context: Context, perf: Perf) -> tuple[bool, str]:
     inject.run_inject(perf, folder)
     real = find_jitted_addresses(perf, path)
     os.unlink(path)
-    done = inject.run_inject(perf, folder, "--aslr")[1]
-    if "unknown option" in done.stderr:
+    result = inject.run_inject(perf, folder, "--aslr")[1]
+    if "unknown option" in result.stderr:
         return False, "inject has no --aslr"
-    kept = find_jitted_addresses(perf, path) & real
+    addresses = find_jitted_addresses(perf, path) & real
     ours = recording.judge_file(context, path)
-    return bool(kept), \
+    return bool(addresses), \
         "%d of %d injected records keep their real address; %d of %d samples in no mapping" % (
-            len(kept), len(real), ours["sampled"]["unmapped"], ours["samples"])
+            len(addresses), len(real), ours["sampled"]["unmapped"], ours["samples"])
 
 
 @perf_finding("perf.inject-threads")
@@ -85,11 +85,11 @@ def show_threads_folder(context: Context, perf: Perf) -> tuple[bool, str]:
                       context.program, "200")
     if "unknown option" in result.stderr:
         return False, "record has no --threads"
-    whole = recording.count_stacks(perf, path)[0]
+    before = recording.count_stacks(perf, path)[0]
     result = perf.run("inject", "-i", path, "-o", injected)
-    left = recording.count_stacks(perf, injected)[0]
-    return result.returncode == 0 and left < whole, \
-        "%d samples; inject ends with %d, then %d" % (whole, result.returncode, left)
+    after = recording.count_stacks(perf, injected)[0]
+    return result.returncode == 0 and after < before, \
+        "%d samples; inject ends with %d, then %d" % (before, result.returncode, after)
 
 
 @perf_finding("perf.inject-convert")

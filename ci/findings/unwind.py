@@ -137,7 +137,7 @@ add_difference("perf.unwind-popped", "perf reads a register that is popped alrea
 def show_empty_dump(context: Context) -> Iterator[Shown]:
     path = record_program(context, build_program(context, LARGE, "-DSTEP=262144"))
     stacks = agreement.read_ours(context.jitproof, path, [])
-    dumps = [stack["dump"] for found in stacks.values() for stack in found]
+    dumps = [stack["dump"] for of_kind in stacks.values() for stack in of_kind]
     empty = dumps.count(0)
     yield platform.release(), empty > len(dumps) // 2, \
         "a frame of 256 KiB without writes: %d of %d dumps of 16 KiB are empty" % (
@@ -148,10 +148,10 @@ def show_empty_dump(context: Context) -> Iterator[Shown]:
 def show_without_data(context: Context, perf: Perf) -> tuple[bool, str]:
     """Compares one capture with a copy that lacks the mapping records of data."""
     path, bare = record_program(context, context.program, "200"), context.path("bare.data")
-    made = rd.PerfData.load(path)
-    made.records = [record for record in made.records
+    data = rd.PerfData.load(path)
+    data.records = [record for record in data.records
                     if record.kind != rd.MMAP2 or not record.misc & MMAP_DATA]
-    made.save(bare)
+    data.save(bare)
     with_data = compare_unwinders(context, perf, path).frames[1]
     result = compare_unwinders(context, perf, bare)
     return result.frames[1] == result.samples < with_data, \
@@ -164,8 +164,8 @@ def show_bare_assembly(context: Context, perf: Perf) -> tuple[bool, str]:
     path = record_program(context, build_program(context, BARE))
     stacks = [stack.split() for stack in
               perf.run("script", "-i", path, "-F", "ip,sym").stdout.split("\n\n")]
-    found = [stack for stack in stacks if stack[1:2] == ["bare"]]
-    skipped = [stack for stack in found if stack[3:4] == ["main"]]
+    bare = [stack for stack in stacks if stack[1:2] == ["bare"]]
+    skipped = [stack for stack in bare if stack[3:4] == ["main"]]
     return len(skipped) > 0, \
         "%d of %d stacks go from the assembly to its caller's caller" % (
-            len(skipped), len(found))
+            len(skipped), len(bare))

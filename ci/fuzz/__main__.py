@@ -52,20 +52,20 @@ def run_target(target: str, options: list[str], env: dict[str, str], seconds: in
 def fuzz_target(target: str, build: str, seconds: int, profiles: str) -> Fuzzed:
     """Fuzzes for @seconds; 0 only measures the coverage of the corpus."""
     name = os.path.basename(target).partition("_")[2]
-    corpus, found = os.path.join(build, "corpus", name), os.path.join(build, "findings", name)
-    for folder in (corpus, found):
+    corpus, findings = os.path.join(build, "corpus", name), os.path.join(build, "findings", name)
+    for folder in (corpus, findings):
         os.makedirs(folder, exist_ok=True)
     env = {**os.environ, "LLVM_PROFILE_FILE": os.devnull}
     process.run_or_raise([target], env={**env, "FUZZ_SEEDS": corpus}, cwd=ROOT)
     options = ["-close_fd_mask=3", "-timeout=20", "-rss_limit_mb=3000", "-max_len=262144",
-               f"-artifact_prefix={found}/"]
+               f"-artifact_prefix={findings}/"]
     known = os.path.join(ROOT, "harness", "selftest", "fuzz", "corpus", name)
     executed = run_target(target, options, env, seconds, corpus, known) if seconds else 0
     profile = os.path.join(profiles, name + ".profraw")
     process.run([target, *options, "-runs=0", corpus],
                 env={**env, "LLVM_PROFILE_FILE": profile}, cwd=ROOT)
     return Fuzzed(name, executed, len(os.listdir(corpus)),
-                  sorted(glob.glob(found + "/*")), profile)
+                  sorted(glob.glob(findings + "/*")), profile)
 
 
 def measure_coverage(targets: list[str], profiles: list[str], folder: str) -> dict[str,
@@ -105,8 +105,8 @@ def show_coverage(targets: list[str], profiles: list[str], build: str, folder: s
         print(f"# no coverage: {error}")
         return
 
-    def format_column(found: dict[str, tuple[int, int]], name: str) -> str:
-        covered, count = found.get(name, (0, 0))
+    def format_column(coverage: dict[str, tuple[int, int]], name: str) -> str:
+        covered, count = coverage.get(name, (0, 0))
         return f"{covered:6} of {count:6}  {100 * covered / count:5.1f} %" if count else "-"
 
     print(f"{'branches covered by':<28} {'the corpora':>25} {'the tests, too':>25}")

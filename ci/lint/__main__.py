@@ -49,15 +49,15 @@ def check(root: str, with_tools: bool = True) -> tuple[list[Found], str]:
     tree = Tree(root)
     with ThreadPoolExecutor() as pool:
         started = tools.start(tree, pool) if with_tools else []
-        found, figures = check_rules(tree)
-        return found + [one for tool in started for one in tool.result()], figures
+        findings, figures = check_rules(tree)
+        return findings + [finding for tool in started for finding in tool.result()], figures
 
 
 def check_rules(tree: Tree) -> tuple[list[Found], str]:
     """Returns the findings of our own rules, and a line with the figures of the floors."""
     wrong, figures = floors.check(tree)
-    found = [one for path in tree.paths for one in text_rules.check_name(path)]
-    found += [one for source in tree.sources for one in check_source(tree, source)]
+    found = [finding for path in tree.paths for finding in text_rules.check_name(path)]
+    found += [finding for source in tree.sources for finding in check_source(tree, source)]
     found += [*check_comments(tree), *c_rules.check_tags(tree), *expectations.check(tree), *wrong]
     if not tree.c:
         found.append(Found(".", 1, "no C file", "this is not the project's root"))
@@ -68,12 +68,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("root", nargs="?", default=os.path.abspath(__file__ + "/../../.."))
     options = parser.parse_args()
-    found, figures = check(options.root)
-    for one in found:
-        print(one)
+    findings, figures = check(options.root)
+    for finding in findings:
+        print(finding)
     print(figures)
-    print(f"lint: {len(found)} found")
-    return 1 if found else 0
+    print(f"lint: {len(findings)} found")
+    return 1 if findings else 0
 
 
 if __name__ == "__main__":

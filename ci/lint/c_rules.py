@@ -75,10 +75,10 @@ def check_registrations(source: Source) -> Iterator[Found]:
     code = blank_comments(source.text)
     for match in re.finditer(r"^\s*JP_REGISTER(_ROWS)?\((\w+),\s*(\w+)\)", code, re.M):
         number, (rows, kind, name) = source.line_of(match.start(3)), match.groups()
-        wanted = f"static const struct jp_{kind} {name}{'[]' if rows else ''} = {{"
-        data = re.search(re.escape(wanted) + r"(.*?)\};", code, re.S)
+        definition = f"static const struct jp_{kind} {name}{'[]' if rows else ''} = {{"
+        data = re.search(re.escape(definition) + r"(.*?)\};", code, re.S)
         if not data:
-            yield source.found(number, f"registers {name}", f"expected '{wanted}' in this file")
+            yield source.found(number, f"registers {name}", f"expected '{definition}' in this file")
         elif not rows and len(re.findall(r"^\s*\.\w+\s*=", data.group(1), re.M)) > FIELDS:
             yield source.found(number, f"{name} has more than eight fields",
                                "a registration is short data")

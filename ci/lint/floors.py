@@ -79,12 +79,12 @@ def check_include(path: str, name: str) -> tuple[bool, str]:
         if path.startswith(room) and not re.match(may, name):
             return False, why
     floor, folder = find_floor(path)
-    other, home = find_floor(name)
+    floor_of_name, home = find_floor(name)
     if path.startswith("harness/") and name.startswith("harness/") and home != folder \
-            and other >= floor:
-        return True, f"{home} is {'above' if other > floor else 'beside'} {folder}"
-    for wanted, owner, why in HOMES:
-        if re.match(wanted, name) and not re.match(owner, path):
+            and floor_of_name >= floor:
+        return True, f"{home} is {'above' if floor_of_name > floor else 'beside'} {folder}"
+    for header, owner, why in HOMES:
+        if re.match(header, name) and not re.match(owner, path):
             return False, why
     return False, ""
 
@@ -130,7 +130,7 @@ def add_names(tree: Tree, graph: Graph, node: Callable[[str], str]) -> Graph:
         for name in re.findall(r"^(?!static\b)[a-z_][^;{}()=#]*?\b(jp_\w+)\([^;{}]*\)\n\{", text,
                                re.M):
             homes[name].add(node(path))
-    joined = collections.defaultdict(set, {name: set(others) for name, others in graph.items()})
+    joined = collections.defaultdict(set, {name: set(included) for name, included in graph.items()})
     for path, text in code.items():
         for name in set(re.findall(r"(?<!struct )(?<!enum )\bjp_\w+", text)):
             # Files of several architectures define the same function: the build chooses.
@@ -140,27 +140,27 @@ def add_names(tree: Tree, graph: Graph, node: Callable[[str], str]) -> Graph:
 
 
 def find_reachable(graph: Graph, start: str) -> set[str]:
-    found: set[str] = set()
-    left = [start]
-    while left:
-        new = graph.get(left.pop(), set()) - found
-        found |= new
-        left += new
-    return found
+    reachable: set[str] = set()
+    waiting = [start]
+    while waiting:
+        new = graph.get(waiting.pop(), set()) - reachable
+        reachable |= new
+        waiting += new
+    return reachable
 
 
 def find_cycles(graph: Graph) -> list[list[str]]:
     """Returns the groups of nodes that reach each other."""
     reach = {node: find_reachable(graph, node) for node in graph}
-    groups = {tuple(sorted(other for other in reach[node] if node in reach.get(other, ())))
+    groups = {tuple(sorted(member for member in reach[node] if node in reach.get(member, ())))
               for node in graph if node in reach[node]}
     return sorted(list(group) for group in groups)
 
 
-def check_cycles(what: str, graph: Graph) -> Iterator[Found]:
+def check_cycles(kind: str, graph: Graph) -> Iterator[Found]:
     for group in find_cycles(graph):
-        ways = [f"{one} -> {other}" for one in group for other in sorted(graph[one] & set(group))]
-        yield Found(group[0], 1, f"cycle of {what}", "; ".join(ways))
+        ways = [f"{one} -> {target}" for one in group for target in sorted(graph[one] & set(group))]
+        yield Found(group[0], 1, f"cycle of {kind}", "; ".join(ways))
 
 
 def check(tree: Tree) -> tuple[list[Found], str]:
@@ -171,6 +171,6 @@ def check(tree: Tree) -> tuple[list[Found], str]:
     # A .c file and its header are one node.
     files = list(check_cycles("files", add_names(
         tree, make_graph(tree, remove_extension), remove_extension)))
-    return [*check_table(tree), *(one for _, one in includes_found), *folders, *files], \
+    return [*check_table(tree), *(finding for _, finding in includes_found), *folders, *files], \
         f"floors: {upward} upward includes, {len(folders)} cycles of folders, " \
         f"{len(files)} cycles of files"

@@ -27,9 +27,9 @@ def check_name(path: str) -> Iterator[Found]:
         yield Found(path, 1, "an odd name", "probably added by mistake")
     *folders, name = path.lower().split("/")
     stem = name.split(".")[0]
-    for what, part in [*(("folder", folder) for folder in folders), ("file", stem)]:
-        if part in VAGUE and (what == "folder" or name.endswith((".c", ".h", ".py"))):
-            yield Found(path, 1, f"{what} '{part}'",
+    for kind, part in [*(("folder", folder) for folder in folders), ("file", stem)]:
+        if part in VAGUE and (kind == "folder" or name.endswith((".c", ".h", ".py"))):
+            yield Found(path, 1, f"{kind} '{part}'",
                         "name it by its content; shared helpers belong in a base/")
 
 

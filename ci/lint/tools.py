@@ -32,15 +32,15 @@ def check_format(tree: Tree) -> Iterator[Found]:
         yield Found(".", 1, "not formatted", output.strip()[-500:])
 
 
-def parse_findings(tree: Tree, command: Sequence[str], what: str) -> Iterator[Found]:
+def parse_findings(tree: Tree, command: Sequence[str], rule: str) -> Iterator[Found]:
     """Yields a finding for each FILE:LINE: TEXT that a tool prints, or its output if it fails
     without such a line."""
     status, output = run(tree, command)
     places = [match for match in map(PLACE.match, output.splitlines()) if match]
     for match in places:
-        yield Found(match.group(1), int(match.group(2)), what, match.group(3))
+        yield Found(match.group(1), int(match.group(2)), rule, match.group(3))
     if status and not places:
-        yield Found(".", 1, what, output.strip()[-500:])
+        yield Found(".", 1, rule, output.strip()[-500:])
 
 
 def check_types(tree: Tree) -> Iterator[Found]:

@@ -50,11 +50,11 @@ class Source:
     def is_selftest(self) -> bool:
         return self.path.startswith("harness/selftest/")
 
-    def line_of(self, at: int) -> int:
-        return self.text.count("\n", 0, at) + 1
+    def line_of(self, offset: int) -> int:
+        return self.text.count("\n", 0, offset) + 1
 
-    def found(self, line: int, what: str, why: str) -> Found:
-        return Found(self.path, line, what, why)
+    def found(self, line: int, rule: str, why: str) -> Found:
+        return Found(self.path, line, rule, why)
 
 
 class Tree:
@@ -76,12 +76,12 @@ def list_paths(root: str) -> list[str]:
     listed = process.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard"])
     top = process.run(["git", "-C", root, "rev-parse", "--show-prefix"])
     if listed.returncode == 0 and not top.stdout.strip():
-        found = listed.stdout.splitlines()
+        paths = listed.stdout.splitlines()
     else:
-        found = []
+        paths = []
         for folder, _, names in os.walk(root):
-            found += [os.path.relpath(os.path.join(folder, name), root) for name in names]
-    return sorted({path for path in found if os.path.isfile(os.path.join(root, path))})
+            paths += [os.path.relpath(os.path.join(folder, name), root) for name in names]
+    return sorted({path for path in paths if os.path.isfile(os.path.join(root, path))})
 
 
 def read_text(root: str, path: str) -> str:

@@ -95,10 +95,10 @@ def read_help(jitproof: str, *command: str) -> str:
 
 
 def list_see_also(names: list[str], but: str) -> list[str]:
-    shown = [roff.make_bold(name) + f"({section})" for name, section in
+    see_also = [roff.make_bold(name) + f"({section})" for name, section in
              [*((name, 1) for name in names), *(("jitproof-" + name, 5) for name in roff.FORMATS)]
              if name != but]
-    return [".SH SEE ALSO", *(part + "," for part in shown[:-1]), shown[-1]]
+    return [".SH SEE ALSO", *(part + "," for part in see_also[:-1]), see_also[-1]]
 
 
 def main() -> None:
@@ -106,15 +106,15 @@ def main() -> None:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jitproof", required=True, metavar="FILE", help="the program")
     parser.add_argument("-o", required=True, metavar="DIR", dest="output")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     about, text = read_page("manual")
     sections = read_sections(text)
-    commands = dict(re.findall(r"^  (\w+) +(.*)", read_help(asked.jitproof), flags=re.M))
+    commands = dict(re.findall(r"^  (\w+) +(.*)", read_help(options.jitproof), flags=re.M))
     names = ["jitproof", *("jitproof-" + command for command in commands)]
     pages: dict[str, list[str]] = {}
     usages = []
     for command, sentence in commands.items():
-        usage, _, rest = read_help(asked.jitproof, command).split("\n", 2)
+        usage, _, rest = read_help(options.jitproof, command).split("\n", 2)
         usages.append(usage.removeprefix("usage: "))
         name = "jitproof-" + command
         pages[f"man1/{name}.1"] = [
@@ -140,7 +140,7 @@ def main() -> None:
             *begin_page("jitproof-" + page, 5, title), ".SH DESCRIPTION",
             *roff.convert(text), *list_see_also(names[:1], "jitproof-" + page)]
     for folder in ("man1", "man5"):
-        files.replace(os.path.join(asked.output, folder), {
+        files.replace(os.path.join(options.output, folder), {
             os.path.basename(path): roff.join(lines)
             for path, lines in pages.items() if path.startswith(folder)})
 

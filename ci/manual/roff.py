@@ -30,18 +30,18 @@ def make_bold(text: str) -> str:
 
 def make_link(text: str, target: str) -> str:
     page = re.fullmatch(r"([\w-]+)\.md(#.*)?", target)
-    shown = convert_inline(text)
-    return f"{shown} (\\fBjitproof\\-{escape(page[1])}\\fR(5))" if page and page[1] in FORMATS \
-        else shown
+    link = convert_inline(text)
+    return f"{link} (\\fBjitproof\\-{escape(page[1])}\\fR(5))" if page and page[1] in FORMATS \
+        else link
 
 
 def convert_inline(text: str) -> str:
     """Returns a line or paragraph with its fonts."""
     parts: list[str] = []
-    at = 0
-    for found in INLINE.finditer(text):
-        parts.append(escape(text[at:found.start()]))
-        code, strong, weak, name, target = found.groups()
+    position = 0
+    for match in INLINE.finditer(text):
+        parts.append(escape(text[position:match.start()]))
+        code, strong, weak, name, target = match.groups()
         if code:
             parts.append(make_bold(code))
         elif strong:
@@ -50,8 +50,8 @@ def convert_inline(text: str) -> str:
             parts.append(f"\\fI{escape(weak)}\\fR")
         else:
             parts.append(make_link(name, target))
-        at = found.end()
-    return "".join(parts) + escape(text[at:])
+        position = match.end()
+    return "".join(parts) + escape(text[position:])
 
 
 def wrap_roff(text: str) -> list[str]:
@@ -96,35 +96,35 @@ def convert_table(rows: list[str]) -> Iterator[str]:
 def split_blocks(text: str) -> Iterator[tuple[str, list[str]]]:
     """Yields (kind, lines): "#", "literal", "|", "* ", "1. " or "text"."""
     lines = text.splitlines()
-    at = 0
+    position = 0
 
     def take_lines(belongs: "re.Pattern[str]") -> list[str]:
-        nonlocal at
-        start = at
-        while at < len(lines) and belongs.match(lines[at]):
-            at += 1
-        return lines[start:at]
+        nonlocal position
+        start = position
+        while position < len(lines) and belongs.match(lines[position]):
+            position += 1
+        return lines[start:position]
 
-    while at < len(lines):
-        line = lines[at]
+    while position < len(lines):
+        line = lines[position]
         if line.startswith("```"):
-            at += 1
+            position += 1
             yield "literal", take_lines(re.compile("(?!```)"))
-            at += 1
+            position += 1
         elif line.startswith("\t"):
             yield "literal", [part[1:] for part in take_lines(re.compile(r"\t"))]
         elif line.startswith("#"):
-            at += 1
+            position += 1
             yield "#", [line]
         elif line.startswith("|"):
             yield "|", take_lines(re.compile(r"\|"))
-        elif found := re.match(r"(\* |\d+\. )", line):
-            at += 1
-            yield found[1], [line[found.end():], *take_lines(re.compile(r"  +\S"))]
+        elif match := re.match(r"(\* |\d+\. )", line):
+            position += 1
+            yield match[1], [line[match.end():], *take_lines(re.compile(r"  +\S"))]
         elif not line.strip() or line.startswith("<!--"):
-            at += 1
+            position += 1
         else:
-            at += 1
+            position += 1
             yield "text", [line, *take_lines(re.compile(r"(?!\s*$|```|\t|#|\||\* |\d+\. )"))]
 
 

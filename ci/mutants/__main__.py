@@ -49,13 +49,13 @@ class Worker:
         """Returns the mutant, the oracle that noticed it the last time, and the result now."""
         mutant, slow = job
         first = self.killers.get(choice.digest(mutant), "")
-        left = self.seconds - (time.monotonic() - self.begin)
-        if self.seconds and left <= 0:
+        remaining = self.seconds - (time.monotonic() - self.begin)
+        if self.seconds and remaining <= 0:
             return mutant, "", {}
         with tempfile.TemporaryDirectory(prefix="mutant-") as scratch:
             self.bench.link_adapters(scratch)
             return mutant, first, self.bench.try_mutant(
-                mutant, scratch, first, self.share and min(left, self.share), slow, self.most)
+                mutant, scratch, first, self.share and min(remaining, self.share), slow, self.most)
 
 
 JOB: list[Callable[[Any], Any]] = []  # fork() passes it to workers
@@ -84,17 +84,17 @@ def try_mutants(options: argparse.Namespace, waiting: list[Mutant], progress: ta
     worker = Worker(bench, options, begin)
     # Try the fast oracles on all mutants first.
     for slow in (None,) if options.random else (False, True):
-        jobs = [(one, slow) for one in waiting
-                if slow is None or (progress.state(one, {}) == "undecided") == slow]
-        for one, first, result in run_parallel(options.jobs, worker, jobs):
+        jobs = [(mutant, slow) for mutant in waiting
+                if slow is None or (progress.state(mutant, {}) == "undecided") == slow]
+        for mutant, first, result in run_parallel(options.jobs, worker, jobs):
             late += not result
             if result:
-                progress.add(one, result)
+                progress.add(mutant, result)
             if slow is None and result.get("state") == "undecided" and first and \
                     not first.startswith(CHANGING):
-                print("%s:%d: %s noticed it once: %s" % (one.file, one.line + 1, first,
-                                                         one.new.strip()))
-                lost.append(one)
+                print("%s:%d: %s noticed it once: %s" % (mutant.file, mutant.line + 1, first,
+                                                         mutant.new.strip()))
+                lost.append(mutant)
     if late:
         print("out of time: %d mutants not tried" % late)
     return lost

@@ -41,8 +41,8 @@ SCRIPTS = ("validators/test_accounts.py", "command/test_judge_file.py",
 
 def split_method(key: str) -> tuple[str, str]:
     """Returns the name of an oracle, and the method of a Python test (test_NAME.py METHOD)."""
-    script, found, method = key.partition(".py ")
-    return (script + ".py", method) if found else (key, "")
+    script, separator, method = key.partition(".py ")
+    return (script + ".py", method) if separator else (key, "")
 
 
 class Bench:
@@ -57,7 +57,7 @@ class Bench:
         self.link_adapters(self.plain)
         self.version = oracles.digest(
             files.read_bytes(os.path.join(self.plain, "jitproof")), self.run.encode())
-        self.oracles = {one.name: one for one in self.list_oracles()}
+        self.oracles = {oracle.name: oracle for oracle in self.list_oracles()}
 
     def record_run(self) -> str:
         """Returns a recorded run of the set check; records it at the first call."""
@@ -116,10 +116,10 @@ class Bench:
         names."""
         self.traced = Traced(self.tree, self.folder)
         self.traced.make()
-        run(self.trace_oracle, [name for name, one in self.oracles.items()
-                                if not os.path.exists(self.trace_end(one))])
-        for name, one in self.oracles.items():
-            if isinstance(one, Script):
+        run(self.trace_oracle, [name for name, oracle in self.oracles.items()
+                                if not os.path.exists(self.trace_end(oracle))])
+        for name, oracle in self.oracles.items():
+            if isinstance(oracle, Script):
                 self.traced.load_script(name)
             else:
                 self.traced.load(name)
@@ -184,7 +184,7 @@ class Bench:
             os.symlink(os.path.join(self.tree, "harness/profiler"), path)
 
     def find_oracles(self, mutant: Mutant, first: str, slow: bool | None,
-                     most: float) -> Iterator[oracles.Oracle]:
+                     limit: float) -> Iterator[oracles.Oracle]:
         """Yields oracles that run the mutant's line, fastest first; without traces, all oracles
         that might notice it. @first: the oracle that noticed it the last time. @slow: whether to
         yield only slow or only fast oracles; None: both. @most: limits the slow oracles to the
@@ -196,16 +196,16 @@ class Bench:
                 before.methods = [method] if method else []
             yield before
         if not self.traced:
-            yield from (one for one in self.oracles.values() if one.name != name and
-                        one.can_notice(mutant) and not isinstance(one, Script))
+            yield from (oracle for oracle in self.oracles.values() if oracle.name != name and
+                        oracle.can_notice(mutant) and not isinstance(oracle, Script))
             return
-        taken, methods = 0.0, dict[str, list[str]]()
+        total, methods = 0.0, dict[str, list[str]]()
         for seconds, key in self.traced.find_running(mutant.file, mutant.line + 1):
             question, method = split_method(key)
             if slow not in (None, self.oracles[question].slow):
                 continue
-            taken += seconds if slow else 0
-            if most and taken > most:
+            total += seconds if slow else 0
+            if limit and total > limit:
                 break
             if method:
                 methods.setdefault(question, []).append(method)
@@ -218,7 +218,7 @@ class Bench:
             yield script
 
     def try_mutant(self, mutant: Mutant, scratch: str, first: str, seconds: float,
-                   slow: bool | None = None, most: float = 0) -> dict[str, Any]:
+                   slow: bool | None = None, limit: float = 0) -> dict[str, Any]:
         """Tries a mutant. @first, @slow, @most: see find_oracles(). @seconds: time after which it
         stays undecided (0: no limit). It also stays undecided if only fast oracles were used."""
         begin = time.monotonic()
@@ -227,21 +227,21 @@ class Bench:
         if lines[mutant.line] != mutant.old:
             raise status.Unusable("%s changed while it was tried" % mutant.file)
         lines[mutant.line] = mutant.new
-        made, same = self.build.compile(mutant.file, "\n".join(lines), scratch)
-        if not made or same:
-            return {"state": "same" if made else "no C", "by": ""}
-        binary = self.build.link(mutant.file, made, scratch)
-        asked = 0
-        for oracle in self.find_oracles(mutant, first, slow, most):
-            if asked and seconds and time.monotonic() - begin > seconds:
+        compiled, is_equal = self.build.compile(mutant.file, "\n".join(lines), scratch)
+        if not compiled or is_equal:
+            return {"state": "same" if compiled else "no C", "by": ""}
+        binary = self.build.link(mutant.file, compiled, scratch)
+        nr_asked = 0
+        for oracle in self.find_oracles(mutant, first, slow, limit):
+            if nr_asked and seconds and time.monotonic() - begin > seconds:
                 return {"state": "undecided", "by": ""}
             self.learn_expected(oracle)
-            asked += 1
+            nr_asked += 1
             killer = oracle.find_killer(binary, scratch)
             if killer:
-                return {"state": "killed", "by": killer, "asked": asked}
+                return {"state": "killed", "by": killer, "asked": nr_asked}
         return {"state": "survived" if self.traced and slow is not False else "undecided",
-                "by": "", "asked": asked}
+                "by": "", "asked": nr_asked}
 
 
 def list_cases(top: str) -> Iterator[str]:

@@ -70,7 +70,7 @@ class Build:
     def link(self, file: str, changed: str, scratch: str) -> str:
         """Links the program with @changed in place of the object of @file. Returns its path."""
         target = os.path.join(scratch, "jitproof")
-        objects = [changed if one == self.find_object(file) else one for one in self.objects]
+        objects = [changed if path == self.find_object(file) else path for path in self.objects]
         files.write(os.path.join(scratch, "objects"), shlex.join(objects))
         status, output = oracles.run([*self.linker, "-o", target, *objects, *oracles.LIBRARIES],
                                      TIMEOUT_S, self.tree)
@@ -81,7 +81,7 @@ class Build:
 
 def split_link(words: list[str]) -> tuple[list[str], list[str], list[str]]:
     """Splits a link command into (its start, its objects, its libraries)."""
-    at = words.index("-o")
-    objects = [word for word in words[at + 2:] if word.endswith(".o")]
-    libraries = [word for word in words[at + 2:] if not word.endswith(".o")]
-    return words[:at], objects, libraries
+    position = words.index("-o")
+    objects = [word for word in words[position + 2:] if word.endswith(".o")]
+    libraries = [word for word in words[position + 2:] if not word.endswith(".o")]
+    return words[:position], objects, libraries

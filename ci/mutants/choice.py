@@ -22,13 +22,13 @@ EXCEPT = ("harness/format/truth/write.c", "harness/format/truth/acts.c")
 
 
 def list_mutants(tree: str) -> list[Mutant]:
-    found: list[Mutant] = []
+    mutants: list[Mutant] = []
     for folder in FOLDERS:
         for path in sorted(glob.glob(os.path.join(tree, folder, "*.c"))):
             file = os.path.relpath(path, tree)
             if file not in EXCEPT:
-                found += operators.make_file_mutants(file, files.read(path))
-    return found
+                mutants += operators.make_file_mutants(file, files.read(path))
+    return mutants
 
 
 def digest(mutant: Mutant) -> str:
@@ -39,8 +39,8 @@ def choose(every: list[Mutant], count: int) -> list[Mutant]:
     """Returns up to @count mutants of @every: if possible, the same number from each operator; at
     most one from each line."""
     waiting: dict[str, collections.deque[Mutant]] = {}
-    for one in sorted(every, key=digest):
-        waiting.setdefault(one.operator, collections.deque()).append(one)
+    for mutant in sorted(every, key=digest):
+        waiting.setdefault(mutant.operator, collections.deque()).append(mutant)
     chosen: dict[tuple[str, str], Mutant] = {}
     while waiting and len(chosen) < count:
         for name in sorted(waiting):
@@ -49,6 +49,6 @@ def choose(every: list[Mutant], count: int) -> list[Mutant]:
             if not waiting[name]:
                 del waiting[name]
             elif len(chosen) < count:
-                one = waiting[name].popleft()
-                chosen[one.file, one.old] = one
+                mutant = waiting[name].popleft()
+                chosen[mutant.file, mutant.old] = mutant
     return list(chosen.values())

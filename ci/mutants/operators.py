@@ -100,11 +100,11 @@ def make_line_mutants(line: str) -> Iterator[tuple[str, str]]:
             if name == "negated" and not is_balanced(match.group(1)):
                 continue
             start, end = match.span()
-            made = match.expand(replacement) if isinstance(replacement, str) else \
+            text = match.expand(replacement) if isinstance(replacement, str) else \
                 replacement(match)
-            if "\x01" in made:
+            if "\x01" in text:
                 continue  # the changed part contains a string
-            yield name, line[:start] + made + line[end:]
+            yield name, line[:start] + text + line[end:]
     if STATEMENT.match(code) and not DECLARATION.match(code) and is_balanced(code):
         yield "deleted", re.match(r"\t+", line).group(0) + ";"  # type: ignore[union-attr]
 
@@ -125,8 +125,8 @@ def make_file_mutants(file: str, text: str) -> Iterator[Mutant]:
             function = head.group(1)
         if not line.startswith("\t") or not function:
             continue
-        seen = {line}
+        tried = {line}
         for operator, new in make_line_mutants(line):
-            if new not in seen:
-                seen.add(new)
+            if new not in tried:
+                tried.add(new)
                 yield Mutant(file, function, number, line, new, operator)

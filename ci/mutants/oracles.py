@@ -156,19 +156,19 @@ class Tampered(Judged):
     def learn_expected(self, binary: str, scratch: str) -> None:
         with Locked(self.top):
             if not os.path.exists(self.top):
-                made = self.top + ".new"
-                shutil.rmtree(made, ignore_errors=True)
+                new_folder = self.top + ".new"
+                shutil.rmtree(new_folder, ignore_errors=True)
                 process.run_or_raise([sys.executable, os.path.join(self.tree, "ci/tamper"),
                                       "--jitproof",
-                              binary, "--make", made, "--seed", str(self.number), self.cases])
-                os.rename(made, self.top)
+                              binary, "--make", new_folder, "--seed", str(self.number), self.cases])
+                os.rename(new_folder, self.top)
         super().learn_expected(binary, scratch)
 
 
-def list_captures(top: str, name: str, most: int = sys.maxsize) -> list[str]:
+def list_captures(top: str, name: str, limit: int = sys.maxsize) -> list[str]:
     """Returns the @most smallest files called @name below @top."""
-    found = [os.path.join(folder, name) for folder, _, names in os.walk(top) if name in names]
-    return sorted(sorted(found, key=os.path.getsize)[:most])
+    captures = [os.path.join(folder, name) for folder, _, names in os.walk(top) if name in names]
+    return sorted(sorted(captures, key=os.path.getsize)[:limit])
 
 
 class File(Oracle):
@@ -247,7 +247,7 @@ class Unit(Oracle):
         """Links the unit test with the objects listed next to @binary, and runs it."""
         objects = shlex.split(files.read(os.path.join(os.path.dirname(binary), "objects")))
         program = remove_file(os.path.join(scratch, "unit"))
-        objects = [one for one in objects if not one.endswith(self.main)] + [self.built]
+        objects = [path for path in objects if not path.endswith(self.main)] + [self.built]
         status, output = run([*self.link, "-o", program, *objects, *LIBRARIES], 120, self.tree)
         if status:
             raise RuntimeError("%s: %s" % (self.name, output.decode(errors="replace")[-300:]))

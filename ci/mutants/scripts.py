@@ -36,13 +36,13 @@ class Script(Oracle):
     def find_killer(self, binary: str, scratch: str) -> str:
         if self.ask(binary, scratch, TIMEOUT_S) == "0":
             return ""
-        found = FAILED.search(self.output)
-        if found:
-            self.methods = ["%s.%s" % (found.group(2).decode(), found.group(1).decode())]
-        asked = tuple(self.methods)
-        if asked not in self.passed:
-            self.passed[asked] = self.ask(self.plain, scratch, TIMEOUT_S) == "0"
-        return " ".join((self.name, *asked[:1])) if self.passed[asked] else ""
+        match = FAILED.search(self.output)
+        if match:
+            self.methods = ["%s.%s" % (match.group(2).decode(), match.group(1).decode())]
+        methods = tuple(self.methods)
+        if methods not in self.passed:
+            self.passed[methods] = self.ask(self.plain, scratch, TIMEOUT_S) == "0"
+        return " ".join((self.name, *methods[:1])) if self.passed[methods] else ""
 
     def ask(self, binary: str, scratch: str, timeout: float) -> str:
         module = "harness.selftest." + self.name.removesuffix(".py").replace("/", ".")

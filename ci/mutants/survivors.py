@@ -52,5 +52,5 @@ def read(tree: str) -> dict[Key, str]:
 
 def find_stale(every: Iterable[Mutant], known: Iterable[Key]) -> list[Key]:
     """Returns the entries whose line no longer exists, or which no operator makes any more."""
-    existing = {one.key() for one in every}
+    existing = {mutant.key() for mutant in every}
     return [key for key in known if key not in existing]

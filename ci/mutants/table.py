@@ -39,14 +39,14 @@ class Progress:
         self.of: dict[tuple[str, ...], dict[str, Any]] = {}
         if os.path.exists(self.path):
             for line in files.read(self.path).splitlines():
-                one = json.loads(line)
-                self.of[tuple(one["key"])] = one
+                record = json.loads(line)
+                self.of[tuple(record["key"])] = record
 
     def add(self, mutant: Mutant, result: dict[str, Any]) -> None:
-        one = {"key": mutant.key(), "operator": mutant.operator, **result}
-        self.of[mutant.key()] = one
+        record = {"key": mutant.key(), "operator": mutant.operator, **result}
+        self.of[mutant.key()] = record
         with open(self.path, "a", encoding="utf-8") as file:
-            file.write(json.dumps(one) + "\n")
+            file.write(json.dumps(record) + "\n")
 
     def state(self, mutant: Mutant, known: Mapping[survivors.Key, str]) -> str:
         if mutant.key() in known:
@@ -57,13 +57,13 @@ class Progress:
 def print_summary(chosen: Sequence[Mutant], progress: Progress,
                   known: Mapping[survivors.Key, str]) -> int:
     """Prints a summary. Returns the number of survivors."""
-    states = collections.Counter(progress.state(one, known) for one in chosen)
-    left = [one for one in chosen if progress.state(one, known) == "survived"]
-    for one in left:
-        print("survived: %s:%d %s()\n\t%s\n\t%s" % (one.file, one.line + 1, one.function,
-                                                    one.old.strip(), one.new.strip()))
-    made = sum(states[state] for state in STATES[1:])
-    print("%d mutants: %s" % (made, ", ".join("%d %s" % (states[state], state)
+    states = collections.Counter(progress.state(mutant, known) for mutant in chosen)
+    left = [mutant for mutant in chosen if progress.state(mutant, known) == "survived"]
+    for mutant in left:
+        print("survived: %s:%d %s()\n\t%s\n\t%s" % (mutant.file, mutant.line + 1, mutant.function,
+                                                    mutant.old.strip(), mutant.new.strip()))
+    nr_tried = sum(states[state] for state in STATES[1:])
+    print("%d mutants: %s" % (nr_tried, ", ".join("%d %s" % (states[state], state)
                                               for state in STATES[1:])))
     for state, text in (("same", "have the same code"), ("no C", "are no C"),
                         ("undecided", "were not decided in time"), ("not tried", "not at all")):
@@ -83,11 +83,11 @@ def read_killers(tree: str) -> dict[str, str]:
 def render_tried(chosen: Sequence[Mutant], progress: Progress,
                  known: Mapping[survivors.Key, str]) -> str:
     lines = []
-    for one in chosen:
-        state = progress.state(one, known)
+    for mutant in chosen:
+        state = progress.state(mutant, known)
         if state in ("killed", "survived"):
-            killer = progress.of[one.key()]["by"] if state == "killed" else OPEN
-            lines.append("%s %s %s\n" % (digest(one), one.operator, killer))
+            killer = progress.of[mutant.key()]["by"] if state == "killed" else OPEN
+            lines.append("%s %s %s\n" % (digest(mutant), mutant.operator, killer))
     return ("# SPDX-License-Identifier: GPL-2.0-only\n# Written by make mutants: a mutant (see "
             "ci/mutants/choice.py), its operator, who notices it.\n") + "".join(sorted(lines))
 
@@ -95,10 +95,10 @@ def render_tried(chosen: Sequence[Mutant], progress: Progress,
 def render_rows(chosen: Sequence[Mutant], progress: Progress, known: Mapping[survivors.Key, str],
                 operators: bool) -> str:
     counts: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
-    for one in chosen:
-        state = progress.state(one, known)
+    for mutant in chosen:
+        state = progress.state(mutant, known)
         if state in STATES:
-            for row in (one.operator if operators else os.path.dirname(one.file), "all"):
+            for row in (mutant.operator if operators else os.path.dirname(mutant.file), "all"):
                 counts[row].update((state, "made"))
     names = sorted(counts, key=lambda row: (row == "all", row))
     return "".join("| %s | %s |\n" % (
@@ -106,22 +106,22 @@ def render_rows(chosen: Sequence[Mutant], progress: Progress, known: Mapping[sur
 
 
 def render_page(chosen: Sequence[Mutant], progress: Progress, known: Mapping[survivors.Key, str],
-                commit: str, most: float) -> str:
+                commit: str, limit: float) -> str:
     """Returns results/MUTANTS.md. @most: see --most."""
-    killers = collections.Counter(get_kind(progress.of[one.key()]["by"]) for one in chosen
-                                  if progress.state(one, known) == "killed")
-    left = ["* `%s` %s(): `%s` became `%s`\n" % one.key() for one in chosen
-            if progress.state(one, known) == "survived"]
-    late = sum(progress.state(one, known) in ("undecided", "not tried") for one in chosen)
+    killers = collections.Counter(get_kind(progress.of[mutant.key()]["by"]) for mutant in chosen
+                                  if progress.state(mutant, known) == "killed")
+    left = ["* `%s` %s(): `%s` became `%s`\n" % mutant.key() for mutant in chosen
+            if progress.state(mutant, known) == "survived"]
+    late = sum(progress.state(mutant, known) in ("undecided", "not tried") for mutant in chosen)
     measured = "Measured at commit %s. Of the killed, %s." % (commit, ", ".join(
-        "%s noticed %d" % one for one in killers.most_common(8)))
+        "%s noticed %d" % mutant for mutant in killers.most_common(8)))
     text = HEAD % (textwrap.fill(measured, 100), "folder") + \
         render_rows(chosen, progress, known, False) + \
         "\n| operator | made | killed | explained | survived |\n" \
         "|---|---|---|---|---|\n" + render_rows(chosen, progress, known, True)
-    if most:
+    if limit:
         text += "\nOf recorded runs and Python tests that run a line, the fastest were asked, " \
-            "which take %g s\ntogether with tracing: others may notice more.\n" % most
+            "which take %g s\ntogether with tracing: others may notice more.\n" % limit
     if late:
         text += "\nThe run is incomplete: %d of %d mutants were not tried.\n" % (
             late, len(chosen))

@@ -43,13 +43,13 @@ class Traced:
                       ["WERROR=", "CFLAGS=" + FLAGS, "LDFLAGS=" + trace])
         build.linker.remove(trace)
         main = build.find_object("harness/command/main.c")
-        build.objects = [trace, *(one for one in build.objects if one != main), main]
+        build.objects = [trace, *(path for path in build.objects if path != main), main]
         self.binary = build.link("", "", self.folder)
         path = os.path.join(self.folder, "blocks")
         if not os.path.exists(path) or os.path.getmtime(path) < os.path.getmtime(build.binary):
-            files.write(path, json.dumps([(*key, at) for key, at in
+            files.write(path, json.dumps([(*key, place) for key, place in
                                           self.map_blocks(self.binary).items()]))
-        self.of = {(file, line): at for file, line, at in json.loads(files.read(path))}
+        self.of = {(file, line): place for file, line, place in json.loads(files.read(path))}
 
     def load(self, question: str) -> None:
         self.bits[question] = files.read_bytes(self.path(question))
@@ -65,9 +65,9 @@ class Traced:
             method, dot, suffix = name.rpartition(".")
             if dot and suffix == "seconds" and os.path.exists(os.path.join(folder, method)):
                 key = script + " " + method
-                own = files.read_bytes(os.path.join(folder, method))
+                own_bits = files.read_bytes(os.path.join(folder, method))
                 self.bits[key] = bytes(a | b for a, b in itertools.zip_longest(
-                    own, before, fillvalue=0)) if before else own
+                    own_bits, before, fillvalue=0)) if before else own_bits
                 self.seconds[key] = float(files.read(os.path.join(folder, name)))
 
     def find_running(self, file: str, line: int) -> list[tuple[float, str]]:
@@ -79,8 +79,8 @@ class Traced:
     def runs_line(self, question: str, file: str, line: int) -> bool:
         """Returns whether an oracle runs @line, counted from 1."""
         bits = self.bits[question]
-        return any(at // 8 < len(bits) and bits[at // 8] >> at % 8 & 1
-                   for at in self.find_places(file, line))
+        return any(place // 8 < len(bits) and bits[place // 8] >> place % 8 & 1
+                   for place in self.find_places(file, line))
 
     def find_places(self, file: str, line: int) -> list[int]:
         """Returns the blocks of the statement that contains the line; for a table, all blocks of
@@ -92,7 +92,7 @@ class Traced:
                 return self.of[file, number]
             if self.texts[file][number - 1][:1] not in ("\t", "{", ""):
                 break
-        return [at for (name, _), places in self.of.items() if name == file for at in places]
+        return [place for (name, _), places in self.of.items() if name == file for place in places]
 
     def map_blocks(self, binary: str) -> Blocks:
         """Returns the blocks of each line: those that begin in it, or the block that continues in
@@ -106,24 +106,24 @@ class Traced:
                        for match in map(ROW.match, process.run_or_raise(
                            ["objdump", "--dwarf=decodedline", "-WL", binary]).splitlines())
                        if match})
-        found: Blocks = {}
+        blocks: Blocks = {}
         paths = self.map_names()
         for i, (addr, name, line) in enumerate(rows):
             end = rows[i + 1][0] if i + 1 < len(rows) else addr + 1
             low, high = bisect.bisect_left(calls, addr), bisect.bisect_left(calls, end)
             mine = calls[low:high] or calls[max(low - 1, 0):low]
             for file in paths.get(os.path.basename(name), []):
-                found.setdefault((file, line), []).extend(at + CALL_SIZE - start for at in mine)
-        return found
+                blocks.setdefault((file, line), []).extend(at + CALL_SIZE - start for at in mine)
+        return blocks
 
     def map_names(self) -> dict[str, list[str]]:
         """Returns the paths of each file name. Files of the same name share the blocks of their
         lines, so a few too many oracles are used."""
-        found: dict[str, list[str]] = {}
+        paths_of: dict[str, list[str]] = {}
         for folder in ("harness", "validators"):
             for top, _, names in os.walk(os.path.join(self.tree, folder)):
                 for name in names:
                     if name.endswith(".c"):
                         path = os.path.relpath(os.path.join(top, name), self.tree)
-                        found.setdefault(name, []).append(path)
-        return found
+                        paths_of.setdefault(name, []).append(path)
+        return paths_of

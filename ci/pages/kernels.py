@@ -10,27 +10,27 @@ OUTCOMES = "Blue: passed. Yellow: fails as expected. Grey: cannot run. Orange: f
 GRADES = {"PASS": "good", "XFAIL": "vary", "SKIP": "none"}
 
 
-def describe_record(made: stored.Stored, identity: str) -> str:
-    return "results/matrix/%s.jsonl, line %d" % (made.label, made.lines[identity])
+def describe_record(cell: stored.Stored, identity: str) -> str:
+    return "results/matrix/%s.jsonl, line %d" % (cell.label, cell.lines[identity])
 
 
-def make_case_cell(known: upstream.Upstream, made: stored.Stored,
+def make_case_cell(known: upstream.Upstream, cell: stored.Stored,
                    name: str) -> dict[str, str] | None:
-    if name not in made.cases:
+    if name not in cell.cases:
         return None
-    case = made.cases[name]
+    case = cell.cases[name]
     return board.make_cell(
         markdown.format_outcome(case), GRADES.get(case["outcome"], "bad"), why=case["why"],
-        command="%s && jitproof show %s DIR" % (made.header["command"], name),
-        see="\n".join([describe_record(made, stored.make_case_id(made.label, name)),
+        command="%s && jitproof show %s DIR" % (cell.header["command"], name),
+        see="\n".join([describe_record(cell, stored.make_case_id(cell.label, name)),
                        *known.describe_case(name, case["outcome"], case["why"] or "")]))
 
 
 def make_case_table(title: str, about: str, known: upstream.Upstream,
                     several: list[stored.Stored]) -> board.Table:
-    table = board.Table(title, about, "case", [made.label for made in several])
-    for name in sorted({name for made in several for name in made.cases}):
-        table.add(name, (make_case_cell(known, made, name) for made in several))
+    table = board.Table(title, about, "case", [cell.label for cell in several])
+    for name in sorted({name for cell in several for name in cell.cases}):
+        table.add(name, (make_case_cell(known, cell, name) for cell in several))
     return table
 
 
@@ -44,37 +44,37 @@ def format_commits(whys: list[dict[str, str]]) -> str:
 
 
 def explain_fact(kernels: list[stored.Stored], known: list[dict[str, str]], name: str,
-                 at: int) -> str:
+                 index: int) -> str:
     """Returns why a fact last changed, up to this kernel, or "" if it never did."""
-    before = stored.find_predecessor(kernels, at, name)
+    before = stored.find_predecessor(kernels, index, name)
     if not before:
         return ""
-    if before.facts[name]["value"] == kernels[at].facts[name]["value"]:
+    if before.facts[name]["value"] == kernels[index].facts[name]["value"]:
         return explain_fact(kernels, known, name, kernels.index(before))
-    return "%s to %s: " % (before.label, kernels[at].label) + format_commits(
-        explained.find_explanations(known, name, before.label, kernels[at].label))
+    return "%s to %s: " % (before.label, kernels[index].label) + format_commits(
+        explained.find_explanations(known, name, before.label, kernels[index].label))
 
 
 def make_fact_cells(kernels: list[stored.Stored], known: list[dict[str, str]],
                     name: str) -> Iterator[dict[str, str] | None]:
-    values = [markdown.format_fact(made.facts[name]) if name in made.facts else None
-              for made in kernels]
+    values = [markdown.format_fact(kernel.facts[name]) if name in kernel.facts else None
+              for kernel in kernels]
     grades = list(board.grade_values(values))
-    for at, (made, value) in enumerate(zip(kernels, values)):
+    for index, (cell, value) in enumerate(zip(kernels, values)):
         if value is None:
             yield None
             continue
-        fact: dict[str, Any] = made.facts[name]
+        fact: dict[str, Any] = cell.facts[name]
         yield board.make_cell(
-            value, grades[at], value=value + ("\n" + fact["about"] if "about" in fact else ""),
-            why=explain_fact(kernels, known, name, at), command="jitproof facts " + name,
-            see=describe_record(made, stored.make_fact_id(made.label, name)))
+            value, grades[index], value=value + ("\n" + fact["about"] if "about" in fact else ""),
+            why=explain_fact(kernels, known, name, index), command="jitproof facts " + name,
+            see=describe_record(cell, stored.make_fact_id(cell.label, name)))
 
 
 def make_fact_table(kernels: list[stored.Stored], known: list[dict[str, str]]) -> board.Table:
     table = board.Table("Facts of kernels", "Equal values of a row have the same colour.", "fact",
-                        [made.label for made in kernels])
-    for name in sorted({name for made in kernels for name in made.facts}):
+                        [kernel.label for kernel in kernels])
+    for name in sorted({name for cell in kernels for name in cell.facts}):
         table.add(name, make_fact_cells(kernels, known, name))
     return table
 
@@ -87,7 +87,7 @@ def list_differences(several: list[stored.Stored]) -> list[str]:
 
 
 def select(several: list[stored.Stored], kind: str) -> list[stored.Stored]:
-    return [made for made in several if made.header["kind"] == kind]
+    return [cell for cell in several if cell.header["kind"] == kind]
 
 
 def make_page(several: list[stored.Stored], known: list[dict[str, str]]) -> str:

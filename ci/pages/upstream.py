@@ -35,13 +35,13 @@ class Finding:
 def list_threads(text: str) -> list[str]:
     """Returns the addresses of threads, such as of "bcc#2030, #4735"; else the threads as they
     are."""
-    found, name = list[str](), ""
-    for given, number in THREAD.findall(text):
-        name = given or name
+    links, name = list[str](), ""
+    for repository_name, number in THREAD.findall(text):
+        name = repository_name or name
         repository = name if "/" in name else REPOSITORIES.get(name)
-        found.append("https://github.com/%s/issues/%s" % (repository, number) if repository
+        links.append("https://github.com/%s/issues/%s" % (repository, number) if repository
                      else "%s#%s" % (name, number))
-    return found
+    return links
 
 
 def parse_findings(text: str) -> list[Finding]:
@@ -56,16 +56,16 @@ def find_findings(findings: list[Finding], case: str, why: str) -> list[str]:
     """Returns the titles of the findings that @why names by their ids, else of those that name
     @case."""
     ids = re.findall(r"\(([a-z]+\.[a-z0-9-]+)\)", why)
-    return [one.title for one in findings if one.names.intersection(ids or [case])]
+    return [finding.title for finding in findings if finding.names.intersection(ids or [case])]
 
 
 def parse_threads(text: str) -> dict[str, list[str]]:
     """Returns the addresses of threads by the cases that THREADS.md names."""
-    found = dict[str, list[str]]()
+    threads = dict[str, list[str]]()
     for row in re.findall(r"(?m)^\| (\S+#.*?) \|.*?\| (.*) \|$", text):
         for case in re.findall(r"`([\w.-]+/[\w.-]+)`", row[1]):
-            found.setdefault(case, []).extend(list_threads(row[0]))
-    return found
+            threads.setdefault(case, []).extend(list_threads(row[0]))
+    return threads
 
 
 class Upstream:

@@ -41,8 +41,8 @@ def run(options: argparse.Namespace) -> int:
         return 0
     build, native = os.environ.get("O", "build"), options.arch == platform.machine()
     shelf = Shelf(options.dir or os.path.join(build, "" if native else options.arch, "peers"))
-    found = [install(shelf, name, peers[name]) for name in options.name or peers]
-    return 0 if any(found) else 4
+    installed = [install(shelf, name, peers[name]) for name in options.name or peers]
+    return 0 if any(installed) else 4
 
 
 def main() -> int:

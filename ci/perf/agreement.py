@@ -77,10 +77,10 @@ class Space:
         self.before: dict[str, int] = {}  # name -> lowest address of mappings before an exec
 
     def fork(self) -> Space:
-        other = Space()
-        other.maps, other.lowest = list(self.maps), dict(self.lowest)
-        other.before = dict(self.before)
-        return other
+        child = Space()
+        child.maps, child.lowest = list(self.maps), dict(self.lowest)
+        child.before = dict(self.before)
+        return child
 
     def execute(self) -> None:
         for name, start in self.lowest.items():
@@ -146,9 +146,9 @@ def get_last_common(pair: Pair) -> int:
 
 
 def is_mapped_twice(pair: Pair, mappings: Mappings) -> bool:
-    at = pair.a[min(pair.common, len(pair.a) - 1)]
+    address = pair.a[min(pair.common, len(pair.a) - 1)]
     return pair.theirs.libdw and pair.common == len(pair.b) and \
-        mappings.is_loaded_twice(pair.ours["pid"], at)
+        mappings.is_loaded_twice(pair.ours["pid"], address)
 
 
 def has_no_file(name: str) -> bool:
@@ -159,10 +159,10 @@ def has_no_file(name: str) -> bool:
 def is_without_file(pair: Pair, mappings: Mappings) -> bool:
     """Returns whether perf stops in code without a file. With libunwind perf prints the frame that
     it cannot unwind, with libdw it does not."""
-    at = get_last_common(pair)
+    address = get_last_common(pair)
     if pair.theirs.libdw and 0 < pair.common < len(pair.a):
-        at = pair.a[pair.common] - 1
-    return pair.common == len(pair.b) and has_no_file(mappings.name(pair.ours["pid"], at))
+        address = pair.a[pair.common] - 1
+    return pair.common == len(pair.b) and has_no_file(mappings.name(pair.ours["pid"], address))
 
 
 # {class of a difference: condition}. A pair belongs to the first class whose condition holds.
@@ -207,13 +207,13 @@ def run_perf_script(perf: perf_tools.Perf, path: str, *options: str) -> Iterator
 
 def read_records(perf: perf_tools.Perf, path: str) -> list[tuple[int, str]]:
     """Returns (time in ns, line) of the records of processes and mappings, in the order of time."""
-    found = []
+    records = []
     for line in run_perf_script(perf, path, "--ns", "--show-mmap-events", "--show-task-events",
                                 "-F", "tid,time"):
         match = RECORD.match(line)
         if match:
-            found.append((int(match[1]) * 1000000000 + int(match[2]), line.rstrip("\n")))
-    return found
+            records.append((int(match[1]) * 1000000000 + int(match[2]), line.rstrip("\n")))
+    return records
 
 
 def read_perf(perf: perf_tools.Perf, path: str, visit: Callable[..., Any]) -> None:
@@ -241,7 +241,7 @@ def parse_unwind_line(line: str, unwound: Unwound) -> None:
     if match:
         unwound.frames.append((int(match[2], 16), match[1]))
     elif outside:
-        unwound.outside.append(tuple(int(one, 16) for one in outside.groups()))
+        unwound.outside.append(tuple(int(word, 16) for word in outside.groups()))
     elif BY_LIBDW.match(line):
         unwound.libdw = True
 
@@ -263,13 +263,13 @@ def apply_record(line: str, mappings: Mappings) -> None:
 
 def read_ours(jitproof: str, path: str, options: list[str]) -> collections.defaultdict:
     """Returns {(tid, time in ns): jitproof's stacks, in the order of the file}."""
-    stacks, found = path + ".stacks", collections.defaultdict(list)
+    stacks, samples = path + ".stacks", collections.defaultdict(list)
     process.run_or_raise([jitproof, "judge", *options, "--stacks", stacks, path])
     with open(stacks, encoding="utf-8") as file:
         for line in file:
-            one = json.loads(line)
-            found[one["tid"], one["time"]].append(one)
-    return found
+            sample = json.loads(line)
+            samples[sample["tid"], sample["time"]].append(sample)
+    return samples
 
 
 def pair_stacks(ours: dict[str, Any], theirs: Unwound, mappings: Mappings) -> Pair:
@@ -327,7 +327,7 @@ class Comparison:
                   "      perf %s\n      reads %s" % (
                       len(self.unexplained), pair.common, pair.ours["time"], pair.ours["stop"],
                       " ".join("%x" % one for one in pair.a[max(0, pair.common - 2):][:6]),
-                      " ".join("%x(%s)" % (one, pair.theirs.frames[at][1][:40]) for at, one in
+                      " ".join("%x(%s)" % (one, pair.theirs.frames[index][1][:40]) for index, one in
                                list(enumerate(pair.b))[max(0, pair.common - 2):][:6]),
                       ["%x %x-%x" % tuple(one) for one in pair.theirs.outside[-3:]]))
 
@@ -337,9 +337,9 @@ def compare(options: Any, perf: perf_tools.Perf, path: str, judge_options: list[
     unpaired = 0
     if judge_options:  # number of frames before frame pointers were followed
         for key, stacks in read_ours(options.jitproof, path, []).items():
-            for one, other in zip(ours[key], stacks):
-                if other["stop"] in ("no-cfi", "no-elf"):
-                    one["guessed"] = len(other["frames"])
+            for sample, stack in zip(ours[key], stacks):
+                if stack["stop"] in ("no-cfi", "no-elf"):
+                    sample["guessed"] = len(stack["frames"])
 
     def visit(key: tuple[int, int], unwound: Unwound, mappings: Mappings) -> None:
         nonlocal unpaired
@@ -350,7 +350,7 @@ def compare(options: Any, perf: perf_tools.Perf, path: str, judge_options: list[
     read_perf(perf, path, visit)
     if unpaired or any(ours.values()):
         raise RuntimeError("only perf has %d samples, only jitproof has %d" % (
-            unpaired, sum(len(left) for left in ours.values())))
+            unpaired, sum(len(samples) for samples in ours.values())))
     return result
 
 
@@ -396,8 +396,8 @@ def main() -> int:
     options.jitproof = os.path.abspath(options.jitproof)
     good, compared = True, 0
     try:
-        perfs = [perf_tools.find(options.perf_dir, wanted)
-                 for wanted in options.perf or [perf_tools.INSTALLED]]
+        perfs = [perf_tools.find(options.perf_dir, version)
+                 for version in options.perf or [perf_tools.INSTALLED]]
     except Missing as reason:
         print("SKIP: %s" % reason)
         return 4

@@ -79,9 +79,9 @@ class Space:
         self.program_known = self.execs = False
         self.found: dict[int, str | None] = {}
 
-    def copy_from(self, other: Space) -> None:
-        self.starts, self.ends, self.names = other.starts[:], other.ends[:], other.names[:]
-        self.program, self.program_known = other.program, other.program_known
+    def copy_from(self, parent: Space) -> None:
+        self.starts, self.ends, self.names = parent.starts[:], parent.ends[:], parent.names[:]
+        self.program, self.program_known = parent.program, parent.program_known
         self.execs, self.found = False, {}
 
     def execute(self) -> None:
@@ -100,17 +100,17 @@ class Space:
                 self.program, self.program_known = name, self.execs or called
 
     def insert_mapping(self, start: int, end: int, name: str | None) -> None:
-        kept = []
+        pieces = []
         for old in zip(self.starts, self.ends, self.names):
             if old[0] < start:
-                kept.append((old[0], min(old[1], start), old[2]))
+                pieces.append((old[0], min(old[1], start), old[2]))
             if old[1] > end:
-                kept.append((max(old[0], end), old[1], old[2]))
-        kept.append((start, end, name))
-        kept.sort(key=lambda one: one[0])
-        self.starts = [one[0] for one in kept]
-        self.ends = [one[1] for one in kept]
-        self.names = [one[2] for one in kept]
+                pieces.append((max(old[0], end), old[1], old[2]))
+        pieces.append((start, end, name))
+        pieces.sort(key=lambda piece: piece[0])
+        self.starts = [piece[0] for piece in pieces]
+        self.ends = [piece[1] for piece in pieces]
+        self.names = [piece[2] for piece in pieces]
         self.found = {}
 
     def find_name(self, address: int) -> str | None:
@@ -243,9 +243,9 @@ class Peer:
         figures["sampled"][place] += 1
         user = []
         if CONTEXT_USER in chain:
-            at = chain.index(CONTEXT_USER)
-            if CONTEXT_USER_DEFERRED not in chain[:at]:
-                user = [one for one in chain[at + 1:] if one < CONTEXT_MAX]
+            position = chain.index(CONTEXT_USER)
+            if CONTEXT_USER_DEFERRED not in chain[:position]:
+                user = [one for one in chain[position + 1:] if one < CONTEXT_MAX]
         if not user:
             return
         figures["user_stacks"] += 1
@@ -316,11 +316,11 @@ def read_judge(jitproof: str, path: str) -> dict[str, Any]:
 def compare(perf: str, jitproof: str, path: str) -> tuple[list[Any], int, dict[str, Any]]:
     """Returns the differences as lines, the number of compared figures, and perf's figures."""
     peer, judged = read_dump(perf, path), read_judge(jitproof, path)
-    expected, found = dict(flatten(peer)), dict(flatten(judged))
+    expected, ours = dict(flatten(peer)), dict(flatten(judged))
     pids = set(judged["processes"]) | set(peer["processes"])
     differences = [
-        "%s: perf script -D gives %s, jitproof judge %s" % (key, value, found.get(key, "nothing"))
-        for key, value in sorted(expected.items()) if found.get(key) != value
+        "%s: perf script -D gives %s, jitproof judge %s" % (key, value, ours.get(key, "nothing"))
+        for key, value in sorted(expected.items()) if ours.get(key) != value
     ]
     for pid in sorted(pids - set(peer["processes"])):
         differences.append("processes.%d: only in jitproof judge" % pid)

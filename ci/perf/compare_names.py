@@ -19,16 +19,16 @@ def count_by_perf(perf: perf_tools.Perf, path: str) -> dict[int, list[int]]:
     result = perf.run("script", "-i", path, "-G", "-F", "pid,ip,sym,dso")
     if result.returncode or not result.stdout:
         raise Missing("perf %s: %s" % (perf.version, result.stderr.strip().splitlines()[-1:]))
-    found: dict[int, list[int]] = collections.defaultdict(lambda: [0, 0, 0])
+    counts_of: dict[int, list[int]] = collections.defaultdict(lambda: [0, 0, 0])
     for line in result.stdout.splitlines():
         words = line.split(None, 2)
         if len(words) < 3 or int(words[1], 16) >= KERNEL:
             continue
-        counts = found[int(words[0])]
+        counts = counts_of[int(words[0])]
         counts[0] += 1
         counts[1] += not words[2].startswith("[unknown]")
         counts[2] += words[2] == "[unknown] ([vdso])"
-    return found
+    return counts_of
 
 
 def count_by_judge(jitproof: str, path: str, version: tuple[int, ...]) -> dict[int, list[int]]:
@@ -44,12 +44,12 @@ def find_differences(perf: perf_tools.Perf, jitproof: str, path: str) -> list[st
     """Returns a line for each process that perf and judge count differently. perf names code of a
     vDSO only if its cache has the vDSO, judge always."""
     theirs, ours = count_by_perf(perf, path), count_by_judge(jitproof, path, perf.number)
-    found = []
+    differences = []
     for pid in sorted(set(theirs) | set(ours)):
         samples, named, vdso = theirs.get(pid, [0, 0, 0])
         judged = ours.get(pid, [0, 0])
         if judged[0] != samples or not named <= judged[1] <= named + vdso:
-            found.append("%s: perf %s: pid %d: samples, and named: %s (and at most %d in the "
+            differences.append("%s: perf %s: pid %d: samples, and named: %s (and at most %d in the "
                          "vDSO); judge: %s" % (path, perf.version, pid, [samples, named], vdso,
                                                judged))
-    return found
+    return differences

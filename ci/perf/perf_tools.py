@@ -148,23 +148,23 @@ def is_number(version: str, number: str) -> bool:
     return re.match(re.escape(number) + r"(?![0-9])", version) is not None
 
 
-def find(folder: str, wanted: str) -> Perf:
+def find(folder: str, version: str) -> Perf:
     """Finds the perf of a suite ("trixie"), of a version ("6.12", "6.12.107"), or "installed"."""
-    if wanted == INSTALLED:
+    if version == INSTALLED:
         return find_installed()
-    if not wanted[:1].isdigit():
-        perf = fetch(folder, wanted)
+    if not version[:1].isdigit():
+        perf = fetch(folder, version)
         if not perf:
-            raise Missing("perf of %s was not unpacked completely" % wanted)
+            raise Missing("perf of %s was not unpacked completely" % version)
         return perf
     for fetched in (find_fetched(folder, suite) for suite in SUITES):
-        if fetched and is_number(fetched.version, wanted):
+        if fetched and is_number(fetched.version, version):
             return fetched
     for suite in SUITES:
-        perf = fetch(folder, suite, wanted)
+        perf = fetch(folder, suite, version)
         if perf:
             return perf
-    raise Missing("no suite has perf %s now: %s" % (wanted, ", ".join(SUITES)))
+    raise Missing("no suite has perf %s now: %s" % (version, ", ".join(SUITES)))
 
 
 def main() -> int:
@@ -173,18 +173,18 @@ def main() -> int:
     parser.add_argument("wanted", nargs="*", default=SUITES,
                         help="suites or versions (default: %s)" % ", ".join(SUITES))
     options = parser.parse_args()
-    found = 0
-    for wanted in options.wanted:
+    nr_found = 0
+    for version in options.wanted:
         start = time.monotonic()
         try:
-            perf = find(options.dir, wanted)
+            perf = find(options.dir, version)
         except Missing as reason:
-            print("SKIP %s: %s" % (wanted, reason), flush=True)
+            print("SKIP %s: %s" % (version, reason), flush=True)
             continue
-        found += 1
+        nr_found += 1
         print("%s: perf %s: %s (%.1f s)" % (perf.suite, perf.version, perf.path,
                                             time.monotonic() - start), flush=True)
-    return 0 if found else 4
+    return 0 if nr_found else 4
 
 
 if __name__ == "__main__":

@@ -157,10 +157,10 @@ class Sums:
         self.states: collections.Counter[str] = collections.Counter()
 
     def add(self, perf: str, capture: str, state: str, text: str,
-            more: Sequence[str] = ()) -> None:
+            lines: Sequence[str] = ()) -> None:
         self.states[state] += 1
         print("%-4s %-10s %-36s %s" % (state, perf, capture, text), flush=True)
-        for line in more:
+        for line in lines:
             print("     " + line, flush=True)
 
 
@@ -293,14 +293,14 @@ def check_node(options: argparse.Namespace, perf: Perf, sums: Sums) -> None:
 
 def find_perfs(options: argparse.Namespace, sums: Sums) -> list[Perf]:
     """Finds the wanted perfs. Returns one of each version, sorted."""
-    found: dict[str, Perf] = {}
-    for wanted in options.wanted or (*perf_tools.SUITES, perf_tools.INSTALLED):
+    perfs: dict[str, Perf] = {}
+    for version in options.wanted or (*perf_tools.SUITES, perf_tools.INSTALLED):
         try:
-            perf = perf_tools.find(options.perf_dir, wanted)
-            found.setdefault(perf.version, perf)
+            perf = perf_tools.find(options.perf_dir, version)
+            perfs.setdefault(perf.version, perf)
         except Missing as reason:
-            sums.add(wanted, "*", "SKIP", str(reason))
-    return sorted(found.values(), key=lambda perf: perf.number)
+            sums.add(version, "*", "SKIP", str(reason))
+    return sorted(perfs.values(), key=lambda perf: perf.number)
 
 
 def main() -> int:
@@ -320,9 +320,9 @@ def main() -> int:
         os.makedirs(options.dir, exist_ok=True)
         options.program = os.path.join(scratch, "busy")
         build_program(options.program)
-        found = find_perfs(options, sums)
-        captures = list(record_captures(options, sums)) if found else []
-        for perf in found:
+        perfs = find_perfs(options, sums)
+        captures = list(record_captures(options, sums)) if perfs else []
+        for perf in perfs:
             check_ours(options, perf, captures, sums)
             check_theirs(options, perf, sums)
             check_node(options, perf, sums)

@@ -68,19 +68,19 @@ class Connection:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True)
 
-    def wait_for(self, wanted: str) -> None:
+    def wait_for(self, expected: str) -> None:
         """Waits for a line that begins with @wanted. Raises Missing on "skip", RuntimeError on
         "error" or "crash" or at the end."""
         assert self.process.stdout
         for line in self.process.stdout:
             word, _, rest = line.rstrip("\n").partition(" ")
-            if word == wanted:
+            if word == expected:
                 return
             if word == "skip":
                 raise Missing(rest)
             if word in ("error", "crash"):
                 raise RuntimeError(rest)
-        raise RuntimeError("the process ended before it sent '%s'" % wanted)
+        raise RuntimeError("the process ended before it sent '%s'" % expected)
 
     def send(self, word: str) -> None:
         assert self.process.stdin
@@ -98,8 +98,8 @@ class Connection:
 
 
 def compute_shares(weights: Mapping[str, int]) -> Shares:
-    whole = sum(weights.values())
-    return {path: weight / whole for path, weight in weights.items()} if whole else {}
+    shares = sum(weights.values())
+    return {path: weight / shares for path, weight in weights.items()} if shares else {}
 
 
 def parse_stacks(observations: str) -> Iterator[tuple[str, int]]:
@@ -133,19 +133,19 @@ def find_wrong_shares(truth: Shares, found: Mapping[str, int], evidence: float) 
             weights[known] += weight
         else:
             off_path += weight
-    whole = sum(weights.values()) + off_path
-    if not whole or evidence < 100:
+    total = sum(weights.values()) + off_path
+    if not total or evidence < 100:
         return ["%.0f samples" % evidence]
-    if off_path > ELSEWHERE * whole:
+    if off_path > ELSEWHERE * total:
         worst = max((path for path in found if not find_path(path, truth)), key=found.__getitem__)
         problems.append("%.1f %% in no path of the program, most in '%s'" % (
-            100 * off_path / whole, worst))
+            100 * off_path / total, worst))
     for path, share in truth.items():
-        seen = weights[path] / whole
+        measured = weights[path] / total
         bound = DEVIATIONS * math.sqrt(share * (1 - share) / evidence)
-        if abs(seen - share) > bound:
+        if abs(measured - share) > bound:
             problems.append("%s: %.1f %%, is %.1f %% (+- %.1f)" % (
-                path, 100 * seen, 100 * share, 100 * bound))
+                path, 100 * measured, 100 * share, 100 * bound))
     return problems
 
 
@@ -195,10 +195,10 @@ def check_profiler(name: str, scratch: str) -> str:
                                 json.loads(program.read_last_line()).items()})
     finally:
         program.close()
-    found: dict[str, int] = {}
+    weights: dict[str, int] = {}
     for path, weight in parse_stacks(files.read(os.path.join(home, "observations"))):
-        found[path] = found.get(path, 0) + weight
-    wrong = find_wrong_shares(truth, found, evidence)
+        weights[path] = weights.get(path, 0) + weight
+    wrong = find_wrong_shares(truth, weights, evidence)
     if wrong:
         raise RuntimeError("%s: %s" % (title, "; ".join(wrong)))
     return "%s: %d paths, %.0f samples by CPU time" % (title, len(truth), evidence)

@@ -85,8 +85,8 @@ def main() -> int:
     parser.add_argument("-o", dest="output", default=os.path.join(ROOT, "results", "PROFILERS.md"))
     parser.add_argument("--day", default=datetime.date.today().isoformat())
     parser.add_argument("scene", nargs="*", help="globs; default: all")
-    options, more = parser.parse_known_args()
-    options.more = more
+    options, arguments = parser.parse_known_args()
+    options.more = arguments
     return status.guard_command("scoreboard", run)(options)
 
 

@@ -56,12 +56,12 @@ class Cell:
     def good(self) -> bool:
         return self.verdicts == [()]
 
-    def describe(self, one: Verdict) -> str:
+    def describe(self, verdict: Verdict) -> str:
         """Returns the text of a verdict, with the figures of the rounds that have it."""
-        rows = [row for row in self.rows if find_wrong(row) == one]
+        rows = [row for row in self.rows if find_wrong(row) == verdict]
         if not was_judged(rows[0]):
-            return one[0]
-        return ", ".join(format_figure(column, rows) for column in one) or "ok"
+            return verdict[0]
+        return ", ".join(format_figure(column, rows) for column in verdict) or "ok"
 
     def __str__(self) -> str:
         if not self.measured:
@@ -71,12 +71,12 @@ class Cell:
 
     def count_causes(self) -> Iterator[tuple[str, int]]:
         """Yields ("METRIC: CAUSE", count) of the exceptions, the most frequent first."""
-        begins = tuple(begin for one in self.verdicts for column in one
+        begins = tuple(begin for verdict in self.verdicts for column in verdict
                        for begin in METRICS.get(column, ()))
         counts: dict[str, int] = {}
         for row in self.rows:
-            for one in row["exceptions"]:
-                if begins and one["metric"].startswith(begins):
-                    name = "%s: %s" % (one["metric"], one["cause"])
-                    counts[name] = counts.get(name, 0) + one["count"]
+            for exception in row["exceptions"]:
+                if begins and exception["metric"].startswith(begins):
+                    name = "%s: %s" % (exception["metric"], exception["cause"])
+                    counts[name] = counts.get(name, 0) + exception["count"]
         yield from sorted(counts.items(), key=lambda item: -item[1])

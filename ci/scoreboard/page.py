@@ -103,12 +103,12 @@ class Board:
 
     def list_lacks(self) -> str:
         """Returns what the profiler declares to lack, each with the validators that skip it."""
-        found: dict[str, set[str]] = {}
+        lacks: dict[str, set[str]] = {}
         for row in self.rows:
             for validator, lack in row["skipped"].items():
-                found.setdefault(lack, set()).add(validator)
+                lacks.setdefault(lack, set()).add(validator)
         return "; ".join("%s: %s" % (lack, ", ".join(sorted(names)))
-                         for lack, names in sorted(found.items())) or "nothing"
+                         for lack, names in sorted(lacks.items())) or "nothing"
 
 
 def is_confirmed(reason: str) -> bool:
@@ -137,20 +137,20 @@ def expand_braces(pattern: str) -> Iterator[str]:
         yield pattern
         return
     inner, _, after = rest.partition("}")
-    for one in inner.split(","):
-        yield from expand_braces(before + one + after)
+    for choice in inner.split(","):
+        yield from expand_braces(before + choice + after)
 
 
 def match_text(text: str, pattern: str) -> bool:
-    return any(fnmatch.fnmatchcase(text, one) for one in expand_braces(pattern))
+    return any(fnmatch.fnmatchcase(text, expanded) for expanded in expand_braces(pattern))
 
 
 def find_reason(known: Known, profiler: str, scene: str, cause: str) -> tuple[str, str]:
     """Returns (text, threads) of the first entry that matches, or empty strings."""
-    for one in known:
-        if match_text(profiler, one.get("profiler", "*")) and \
-                match_text(scene, one.get("scene", "*")) and match_text(cause, one["cause"]):
-            return one["text"], one.get("thread", "")
+    for reason in known:
+        if match_text(profiler, reason.get("profiler", "*")) and \
+                match_text(scene, reason.get("scene", "*")) and match_text(cause, reason["cause"]):
+            return reason["text"], reason.get("thread", "")
     return "", ""
 
 
@@ -162,9 +162,9 @@ def describe_outcome(row: Row) -> str:
 def list_causes(cell: Cell) -> list[tuple[str, str]]:
     """Returns [(cause, count)]: outcomes of rows that were not judged, then the two most frequent
     causes."""
-    found = [(describe_outcome(row), "") for row in cell.rows if not was_judged(row)]
-    found += [(cause, " (%d)" % count) for cause, count in list(cell.count_causes())[:2]]
-    return list(dict.fromkeys(found)) or [("see the figures", "")]
+    causes = [(describe_outcome(row), "") for row in cell.rows if not was_judged(row)]
+    causes += [(cause, " (%d)" % count) for cause, count in list(cell.count_causes())[:2]]
+    return list(dict.fromkeys(causes)) or [("see the figures", "")]
 
 
 def explain_scenes(board: Cells, known: Known) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
@@ -172,28 +172,28 @@ def explain_scenes(board: Cells, known: Known) -> Iterator[tuple[str, str, list[
     for scene, cell in board.cells.items():
         if not cell.measured or cell.good:
             continue
-        found = list_causes(cell)
-        why = dict.fromkeys(find_reason(known, board.profiler, scene, cause) for cause, _ in found)
-        yield scene, "; ".join(cause + count for cause, count in found), list(why)
+        causes = list_causes(cell)
+        why = dict.fromkeys(find_reason(known, board.profiler, scene, cause) for cause, _ in causes)
+        yield scene, "; ".join(cause + count for cause, count in causes), list(why)
 
 
 def render_variations(boards: list[Board], reasons: Known) -> Iterator[str]:
     """Yields lines about the cells that differ between rounds, one line for each reason."""
-    found: dict[tuple[str, str], list[str]] = {}
-    asked = 0
+    scenes_of: dict[tuple[str, str], list[str]] = {}
+    nr_repeated = 0
     for board in boards:
         for scene, cell in board.cells.items():
-            asked += len(cell.rows) > 1
+            nr_repeated += len(cell.rows) > 1
             if cell.do_rounds_differ:
                 why = explain_variation(board.profiler, scene, reasons)
-                found.setdefault((board.profiler, why), []).append(scene)
-    if found:
+                scenes_of.setdefault((board.profiler, why), []).append(scene)
+    if scenes_of:
         yield from ("## Where the rounds differ", "",
                     "In %d of the %d cells that were asked more than once." %
-                    (sum(map(len, found.values())), asked), "",
+                    (sum(map(len, scenes_of.values())), nr_repeated), "",
                     "| profiler | workloads | why |", "|---|---|---|")
         yield from ("| %s | %s | %s |" % (profiler, ", ".join(scenes), why)
-                    for (profiler, why), scenes in found.items())
+                    for (profiler, why), scenes in scenes_of.items())
         yield ""
 
 
@@ -234,10 +234,10 @@ def render_tables(boards: list[Board]) -> Iterator[str]:
 
 def label_scenes(scenes: Iterable[str]) -> dict[str, str]:
     """Returns the label of each scene: first those that users ask for, then the others."""
-    asked = {scene: label for label, scene in ASKED}
-    found = set(scenes)
-    return {**{scene: label for scene, label in asked.items() if scene in found},
-            **{scene: scene for scene in sorted(found - set(asked))}}
+    labels = {scene: label for label, scene in ASKED}
+    known_scenes = set(scenes)
+    return {**{scene: label for scene, label in labels.items() if scene in known_scenes},
+            **{scene: scene for scene in sorted(known_scenes - set(labels))}}
 
 
 def render_summary(boards: list[Board]) -> Iterator[str]:
@@ -251,24 +251,24 @@ def render_section(board: Board, known: Known) -> Iterator[str]:
     yield from ("## %s %s" % (board.profiler, board.version), "",
                 "`%s`: %s." % (board.words, board.summarize()), "",
                 "Not judged: %s." % board.list_lacks(), "")
-    found = list(explain_scenes(board, known))
-    if found:
+    explanations = list(explain_scenes(board, known))
+    if explanations:
         yield from ("| workload | causes | why | threads |", "|---|---|---|---|")
-    for scene, text, why in found:
+    for scene, text, why in explanations:
         yield "| %s | %s | %s | %s |" % (
             scene, text.replace("|", "\\|"),
             "; ".join(reason for reason, _ in why if reason),
             "; ".join(dict.fromkeys(thread for _, thread in why if thread)))
-    if found:
+    if explanations:
         yield ""
 
 
 def read_known(table: str) -> Known:
     """Reads a table of results/profilers.toml: `known` (causes), or `varies` or `guests`
     (reasons)."""
-    found: Known = tomllib.loads(files.read(os.path.join(ROOT, "results", "profilers.toml")))[
+    known: Known = tomllib.loads(files.read(os.path.join(ROOT, "results", "profilers.toml")))[
         table]
-    return [{**one, "text": mark_text(one)} for one in found]
+    return [{**entry, "text": mark_text(entry)} for entry in known]
 
 
 def describe_rounds(boards: list[Board]) -> str:

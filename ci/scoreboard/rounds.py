@@ -57,8 +57,8 @@ def list_sources(adapter: str) -> Iterator[str]:
     if not os.path.exists(path):
         return
     yield path
-    for other in re.findall(r"^import (\w+)$", files.read(path), re.M):
-        yield from list_sources(other)
+    for module in re.findall(r"^import (\w+)$", files.read(path), re.M):
+        yield from list_sources(module)
     for name in sorted(os.listdir(os.path.join(PROFILERS, "adapting"))):
         if name.endswith(".py"):
             yield os.path.join(PROFILERS, "adapting", name)
@@ -162,7 +162,7 @@ class Rounds:
             return True
 
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            return sum(not done for done in pool.map(
+            return sum(not is_measured for is_measured in pool.map(
                 measure_one, self.list_unmeasured_cells(number, profilers)))
 
     def list_kept_rounds(self, profilers: Sequence[str]) -> list[int]:

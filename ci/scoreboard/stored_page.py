@@ -26,26 +26,26 @@ def split_row(line: str) -> list[str]:
 def parse_cells(text: str) -> Cells:
     """Returns the cells by profiler and scene. The label of a row that is no scene replaces the
     scene."""
-    scenes, found, heads = dict(page.ASKED), Cells(), list[str]()
+    scenes, parsed, heads = dict(page.ASKED), Cells(), list[str]()
     for line in text.splitlines():
         cells = split_row(line)
         if line.startswith(TABLES) and len(cells) > 4:
             heads = cells
         elif line.startswith("| ") and len(cells) == len(heads):
             for profiler, cell in zip(heads[1:], cells[1:]):
-                found[profiler, scenes.get(cells[0], cells[0])] = \
+                parsed[profiler, scenes.get(cells[0], cells[0])] = \
                     cell.removesuffix(page.DOUBT)
-    return found
+    return parsed
 
 
 def parse_sections(text: str) -> dict[str, Section]:
-    found, section = dict[str, Section](), Section("")
+    sections, section = dict[str, Section](), Section("")
     for line in text.splitlines():
         cells = split_row(line)
         if line.startswith("## "):
-            section = found[line.split()[1]] = Section(line.removeprefix("## "))
+            section = sections[line.split()[1]] = Section(line.removeprefix("## "))
         elif line.startswith("`jitproof score "):
             section.command = line.split("`")[1]
         elif line.startswith("| ") and len(cells) == 4 and cells[0] != "workload":
             section.reasons[cells[0]] = tuple(cells[1:])
-    return {name: section for name, section in found.items() if section.command}
+    return {name: section for name, section in sections.items() if section.command}

@@ -23,8 +23,8 @@ def is_good(cell: str) -> bool:
 def list_faults(cell: str) -> Iterator[str]:
     """Yields the columns that are wrong in a cell, in any of its rounds, or "failed" for a round
     without figures."""
-    for one in cell.removeprefix("varies: ").split(" / "):
-        for part in one.split(", ") if one not in ("ok", "-") else ():
+    for verdict in cell.removeprefix("varies: ").split(" / "):
+        for part in verdict.split(", ") if verdict not in ("ok", "-") else ():
             word = part.split()[0]
             yield word if word in MEANS or word == "mapped" else "failed"
 
@@ -42,10 +42,10 @@ def make_rows(cells: Cells, profilers: list[str],
     """Yields (profiler, right scenes, asked scenes, faults), the best first."""
     rows = []
     for profiler in profilers:
-        asked = [cells[profiler, scene] for scene in scenes
+        of_profiler = [cells[profiler, scene] for scene in scenes
                  if cells.get((profiler, scene), "-") != "-"]
-        rows.append((profiler, sum(map(is_good, asked)), len(asked),
-                     ", ".join(list(count_means(asked))[:3])))
+        rows.append((profiler, sum(map(is_good, of_profiler)), len(of_profiler),
+                     ", ".join(list(count_means(of_profiler))[:3])))
     yield from sorted(rows, key=lambda row: (-row[1], row[0]))
 
 
@@ -54,11 +54,11 @@ def list_hardest(cells: Cells, profilers: list[str],
     """Yields "LABEL (RIGHT of ASKED)" of the scenes in which most profilers fail."""
     counts = []
     for scene, label in labels.items():
-        asked = [cells[profiler, scene] for profiler in profilers
+        of_scene = [cells[profiler, scene] for profiler in profilers
                  if cells.get((profiler, scene), "-") != "-"]
-        if asked:
-            counts.append((sum(map(is_good, asked)) / len(asked), label,
-                           "%s (%d of %d)" % (label, sum(map(is_good, asked)), len(asked))))
+        if of_scene:
+            counts.append((sum(map(is_good, of_scene)) / len(of_scene), label,
+                           "%s (%d of %d)" % (label, sum(map(is_good, of_scene)), len(of_scene))))
     yield from (text for _, _, text in sorted(counts)[:HARDEST])
 
 

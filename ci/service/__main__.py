@@ -42,9 +42,9 @@ def summarize_run(title: str, path: str, status: int) -> Iterator[str]:
     if bad:
         yield "| case | outcome | why |\n|---|---|---|"
         for result in bad:
-            first, *more = result["why"].splitlines() or [""]
+            first, *other_lines = result["why"].splitlines() or [""]
             yield (f"| `{result['case']}` | {result['outcome']} | {escape_cell(first)}"
-                   f"{f' (+{len(more)} more)' if more else ''} |")
+                   f"{f' (+{len(other_lines)} other_lines)' if other_lines else ''} |")
         yield f"\nIn the artifact, `jitproof show '{bad[0]['case']}' run` shows why.\n"
 
 

@@ -64,8 +64,8 @@ def run_once(known: Condition, number: int, options: argparse.Namespace,
         known.prepare(run)
         run.execute()
         results = run.results()
-        bad = [one for one in results
-               if not known.is_expected(one, progress.idle.get(one["case"], ""))]
+        bad = [result for result in results
+               if not known.is_expected(result, progress.idle.get(result["case"], ""))]
         place = os.path.join(options.folder, "kept", "%s.%d" % (known.name, number))
         for one in bad:
             keep_case(run, one["case"], place)
@@ -85,7 +85,7 @@ def run_once(known: Condition, number: int, options: argparse.Namespace,
 def kill_orphans() -> None:
     """Kills the orphans of a run, which became children of this process."""
     while orphans := process.list_children():
-        drivers.signal_all([int(one.rpartition(":")[2]) for one in orphans], 9)
+        drivers.signal_all([int(orphan.rpartition(":")[2]) for orphan in orphans], 9)
 
 
 def print_run(line: dict[str, Any]) -> None:
@@ -98,7 +98,7 @@ def print_run(line: dict[str, Any]) -> None:
 
 
 def choose_conditions(only: list[str]) -> list[Condition]:
-    names = [one.name for one in CONDITIONS]
+    names = [condition.name for condition in CONDITIONS]
     for name in only:
         if name not in names:
             raise Refused("no condition %s; expected one of %s" % (name, ", ".join(names)))
@@ -107,8 +107,8 @@ def choose_conditions(only: list[str]) -> list[Condition]:
 
 def run(options: argparse.Namespace) -> int:
     if options.list:
-        for one in CONDITIONS:
-            print("%-16s %s" % (one.name, one.about))
+        for condition in CONDITIONS:
+            print("%-16s %s" % (condition.name, condition.about))
         return 0
     chosen, begin = choose_conditions(options.only), time.monotonic()
     options.arguments = ["--set=" + options.set, *options.glob]
@@ -141,7 +141,7 @@ def run(options: argparse.Namespace) -> int:
     page.write_page(os.path.join(options.folder, "SOAK.md"), text)
     if options.store:
         page.write_page(stored, text)
-    runs = [run for one in chosen for run in progress.get_runs(one.name)]
+    runs = [run for condition in chosen for run in progress.get_runs(condition.name)]
     bad = sum(len(run["unexpected"]) for run in runs)
     print("%d runs, %d cases, %d unexpected outcomes, %d conditions skipped" % (
         len(runs), page.count_cases(runs), bad, len(skipped)))

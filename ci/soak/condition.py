@@ -77,13 +77,13 @@ class Run:
 
     def results(self) -> list[dict[str, Any]]:
         """Returns a result for each case, and an ERROR of the run if it failed as a whole."""
-        path, found = os.path.join(self.output, "results.jsonl"), list[dict[str, Any]]()
+        path, results = os.path.join(self.output, "results.jsonl"), list[dict[str, Any]]()
         if os.path.exists(path) and os.path.getsize(path):
-            found = [value for _, value in jsonl.read(path)]
-        if self.status not in (0, 1, 4) or not found:
-            found.append({"case": "(run)", "outcome": "ERROR", "why": "status %d: %s" % (
+            results = [value for _, value in jsonl.read(path)]
+        if self.status not in (0, 1, 4) or not results:
+            results.append({"case": "(run)", "outcome": "ERROR", "why": "status %d: %s" % (
                 self.status, " ".join(self.errors.split())[-300:])})
-        return found
+        return results
 
 
 def end_run(child: subprocess.Popen[bytes]) -> None:
@@ -94,8 +94,8 @@ def end_run(child: subprocess.Popen[bytes]) -> None:
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(10)
     deadline = time.monotonic() + 10
-    while (left := drivers.find_session(child.pid)) and time.monotonic() < deadline:
-        drivers.signal_all(left, signal.SIGKILL)
+    while (processes := drivers.find_session(child.pid)) and time.monotonic() < deadline:
+        drivers.signal_all(processes, signal.SIGKILL)
         child.poll()
         time.sleep(0.02)
     child.wait()
@@ -133,12 +133,12 @@ def matches_all(patterns: tuple[str, ...], why: str) -> bool:
 def find_metrics(result: dict[str, Any]) -> list[str]:
     """Returns the metrics named in a result's reasons, with the causes of their exceptions."""
     names = {match.group(1) for match in re.finditer(r"^([a-z][\w.-]*): ", result["why"], re.M)}
-    found = {name for name in names if name in result.get("metrics", {})}
-    for one in result.get("exceptions", []):
-        if one["metric"] in names:
-            found.discard(one["metric"])
-            found.add("%s %s" % (one["metric"], one["cause"]))
-    return sorted(found)
+    metrics = {name for name in names if name in result.get("metrics", {})}
+    for exception in result.get("exceptions", []):
+        if exception["metric"] in names:
+            metrics.discard(exception["metric"])
+            metrics.add("%s %s" % (exception["metric"], exception["cause"]))
+    return sorted(metrics)
 
 
 def judge_again(program: str, cases: str, known: Condition) -> tuple[int, list[str]]:

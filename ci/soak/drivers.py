@@ -43,13 +43,13 @@ def find_session(session: int) -> list[int]:
 
 def find_machines(root: int) -> list[int]:
     """Returns the children of a process that run QEMU."""
-    found = []
+    machines = []
     for pid, _, rest in read_stats():
         with contextlib.suppress(OSError):
             words = files.read("/proc/%d/cmdline" % pid, "replace")
             if int(rest[1]) == root and "qemu-system" in words and "-kernel" in words:
-                found.append(pid)
-    return found
+                machines.append(pid)
+    return machines
 
 
 def signal_all(pids: Iterable[int], number: int) -> None:

@@ -84,8 +84,8 @@ def list_unexpected(conditions: Sequence[Condition], progress: Progress) -> list
         for run in progress.get_runs(one.name):
             for bad in run["unexpected"]:
                 by_row[one.name, bad["case"], bad["outcome"], ", ".join(bad["metrics"])].append(bad)
-    return ["| %s | %d | %s |\n" % (" | ".join(key), len(found), format_reason(found[0]["why"]))
-            for key, found in by_row.items()]
+    return ["| %s | %d | %s |\n" % (" | ".join(key), len(results), format_reason(results[0]["why"]))
+            for key, results in by_row.items()]
 
 
 def format_reason(why: str) -> str:
@@ -109,15 +109,15 @@ def list_earlier(old: str, commit: str) -> list[str]:
     runs, unless they are of @commit."""
     measured = re.search(r"^Measured at commit ([^ ]+): ", old, re.M)
     total = re.search(r"^\| all \|  (\|(?: \d+ \|){4})", old, re.M)
-    own = ["| %s %s\n" % (measured[1], total[1])] if measured and total else []
+    own_row = ["| %s %s\n" % (measured[1], total[1])] if measured and total else []
     rows: list[str] = re.findall(r"^\| [0-9a-f]+(?:-dirty)? \|(?: \d+ \|){4}\n", old, re.M)
-    return [row for row in own + rows if row.split()[1] != commit]
+    return [row for row in own_row + rows if row.split()[1] != commit]
 
 
 def make_page(conditions: Sequence[Condition], progress: Progress, skipped: dict[str, str],
               commit: str, old: str = "") -> str:
     """@old: the page that this page replaces."""
-    runs = [run for one in conditions for run in progress.get_runs(one.name)]
+    runs = [run for condition in conditions for run in progress.get_runs(condition.name)]
     arguments = " ".join(progress.identity.arguments)
     text = HEAD % (commit, "`jitproof run %s`" % arguments)
     text += "".join(format_row(one.name, one.about, progress.get_runs(one.name))

@@ -69,7 +69,7 @@ def hash_kind_and_case(kind: str, case: str, seed: int) -> int:
     return zlib.crc32(("%d %s %s" % (seed, kind, case)).encode())
 
 
-def try_case(name: str, options: Options, done: frozenset[str]) -> list[report.Trial]:
+def try_case(name: str, options: Options, tried: frozenset[str]) -> list[report.Trial]:
     """Tries all kinds on one case except those in @done."""
     case = Case(options.top, name, options.seed, options.jitproof)
     with Bench(options.jitproof, case) as bench:
@@ -80,7 +80,7 @@ def try_case(name: str, options: Options, done: frozenset[str]) -> list[report.T
         if plain.outcome not in PASSING:
             return [report.Trial(name, "", "unusable", "%s: %s" % plain[:2])]
         return [try_kind(bench, case, KINDS[kind]) for kind in options.kinds
-                if kind not in done]
+                if kind not in tried]
 
 
 def link_or_copy(source: str, target: str) -> str:
@@ -125,11 +125,11 @@ def make_first_change(case: Case, kinds: Iterable[str]) -> Changes:
 
 def find_cases(top: str) -> list[str]:
     """Returns the recorded cases of a run directory."""
-    found = [os.path.relpath(folder, top) for folder, _, names in os.walk(top)
+    cases = [os.path.relpath(folder, top) for folder, _, names in os.walk(top)
              if "case" in names and "perf.data" in names and "truth" in names]
-    if not found:
+    if not cases:
         raise status.Unusable("%s: contains no recorded case" % top)
-    return sorted(found)
+    return sorted(cases)
 
 
 def filter_names(names: Iterable[str], globs: list[str]) -> list[str]:
@@ -160,10 +160,10 @@ class Progress:
         self.trials += trials
         if self.path:
             with open(self.path, "a", encoding="utf-8") as file:
-                file.writelines(json.dumps(one) + "\n" for one in trials)
+                file.writelines(json.dumps(trial) + "\n" for trial in trials)
 
     def done(self, case: str) -> frozenset[str]:
-        return frozenset(one.kind for one in self.trials if one.case == case)
+        return frozenset(trial.kind for trial in self.trials if trial.case == case)
 
 
 def try_cases(names: list[str], options: Options, jobs: int, seconds: float,
@@ -179,8 +179,8 @@ def try_cases(names: list[str], options: Options, jobs: int, seconds: float,
                 running.add(pool.submit(try_case, name, options, progress.done(name)))
             ready, running = concurrent.futures.wait(
                 running, return_when=concurrent.futures.FIRST_COMPLETED)
-            for one in ready:
-                progress.add(one.result())
+            for future in ready:
+                progress.add(future.result())
             if live:
                 print("\r%d cases to go" % (len(waiting) + len(running)), end="", file=sys.stderr)
     if live:
@@ -202,10 +202,10 @@ def run(options: argparse.Namespace) -> int:
         if options.make:
             return make_run(names, chosen, options.make)
         progress = Progress(options.progress)
-        left = try_cases(names, chosen, options.jobs, options.seconds, progress)
+        failures = try_cases(names, chosen, options.jobs, options.seconds, progress)
     trials = [one for one in progress.trials if one.case in names and one.kind in ("", *kinds)]
-    if left:
-        raise status.Unusable("%d cases are left; continue with the same --progress" % left)
+    if failures:
+        raise status.Unusable("%d cases are left; continue with the same --progress" % failures)
     if options.output:
         files.write(options.output, report.make_page(trials, options.seed, 3))
     if not options.output or options.show:

@@ -43,22 +43,22 @@ def find_activations(case: Case) -> dict[int, list[Activation]]:
 def group_by_activation(case: Case) -> list[tuple[Activation, list[rd.Sample]]]:
     """Returns the activations with samples in emitted code, most samples first."""
     threads = find_activations(case)
-    found: dict[Activation, list[rd.Sample]] = collections.defaultdict(list)
+    groups: dict[Activation, list[rd.Sample]] = collections.defaultdict(list)
     for sample in case.code_samples:
         mine = threads.get(sample.tid, [])
-        at = bisect.bisect_right(mine, sample.time, key=lambda one: one.begin) - 1
-        if at >= 0 and sample.time < mine[at].end:
-            found[mine[at]].append(sample)
-    require(found, "no activation holds a " + CODE.what)
-    return sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
+        index = bisect.bisect_right(mine, sample.time, key=lambda one: one.begin) - 1
+        if index >= 0 and sample.time < mine[index].end:
+            groups[mine[index]].append(sample)
+    require(groups, "no activation holds a " + CODE.what)
+    return sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
 
 
 def replace_samples(case: Case, new: dict[int, Any]) -> Changes:
     """Replaces samples in perf.data and injected.data. @new: {make_key() of a sample: function that
     returns its replacements}."""
-    def change(one: Any) -> Any:
-        replace = new.get(make_key(one)) if isinstance(one, rd.Sample) else None
-        return replace(one) if replace else one
+    def change(record: Any) -> Any:
+        replace = new.get(make_key(record)) if isinstance(record, rd.Sample) else None
+        return replace(record) if replace else record
     return case.rewrite(lambda capture: capture.map_records(change).sort_by_time())
 
 
@@ -85,12 +85,12 @@ def move_to_other_thread(case: Case) -> Changes:
 def balance_activations(case: Case) -> Changes:
     """Deletes a third of an activation's samples and adds as many to another activation of the
     thread, so that the thread's count stays."""
-    found = group_by_activation(case)
+    groups = group_by_activation(case)
     threads = len({sample.tid for sample in case.capture("perf.data").samples()})
     if int(case.facts.get("breakpoints", 0)):
         raise Unobservable("no file states how often an instruction ran in an activation")
-    for one, samples in found:
-        for other, more in found:
+    for one, samples in groups:
+        for other, more in groups:
             if other.tid == one.tid and other != one and min(len(samples), len(more)) >= 6:
                 gone = samples[::3]
                 if len(gone) <= 2 + threads:
@@ -136,9 +136,9 @@ def balance_threads(case: Case) -> Changes:
 
 
 def change_times(case: Case, where: Where, time: Callable[[int], int]) -> Changes:
-    def change(one: Any) -> Any:
-        timed = isinstance(one, (rd.Sample, rd.Side)) and one.time and where(one)
-        return clone(one, time=time(one.time)) if timed else one
+    def change(record: Any) -> Any:
+        timed = isinstance(record, (rd.Sample, rd.Side)) and record.time and where(record)
+        return clone(record, time=time(record.time)) if timed else record
     return case.rewrite(lambda capture: capture.map_records(change).sort_by_time())
 
 
@@ -178,10 +178,10 @@ def has_contradicting_samples(perf: rd.PerfData) -> bool:
     event for each CPU (and each breakpoint's address). The CPUs' numbers are not checked."""
     places: dict[int, tuple[int, int]] = {}
     events: dict[tuple[int, int, int], int] = {}
-    for one in perf.samples():
-        address = one.ip if struct.unpack_from("<I", one.attr.raw)[0] == BREAKPOINT else 0
-        if places.setdefault(one.id, (one.cpu, address)) != (one.cpu, address) or \
-                events.setdefault((one.tid, one.cpu, address), one.id) != one.id:
+    for sample in perf.samples():
+        address = sample.ip if struct.unpack_from("<I", sample.attr.raw)[0] == BREAKPOINT else 0
+        if places.setdefault(sample.id, (sample.cpu, address)) != (sample.cpu, address) or \
+                events.setdefault((sample.tid, sample.cpu, address), sample.id) != sample.id:
             return True
     return False
 
@@ -220,7 +220,7 @@ def find_pinned(case: Case) -> list[list[rd.Sample]]:
     threads: dict[int, list[rd.Sample]] = collections.defaultdict(list)
     for sample in sorted(case.capture("perf.data").samples(), key=lambda one: one.time):
         threads[sample.tid].append(sample)
-    found = []
+    pinned = []
     slack = int(case.facts.get("slack", 0))
     for slot in sorted(case.acts(truth.ENTER, truth.LEAVE), key=lambda slot: slot[4]):
         if slot[0] == truth.ENTER:
@@ -231,10 +231,10 @@ def find_pinned(case: Case) -> list[list[rd.Sample]]:
                 abs(end - begin - cpu) >= PINNED_NS:
             continue
         mine = threads[slot[3]]
-        found.append(mine[bisect.bisect_right(mine, begin + slack, key=lambda one: one.time):
+        pinned.append(mine[bisect.bisect_right(mine, begin + slack, key=lambda one: one.time):
                           bisect.bisect_left(mine, end - slack, key=lambda one: one.time)])
-    require(any(found), "no pinned activation has samples")
-    return found
+    require(any(pinned), "no pinned activation has samples")
+    return pinned
 
 
 @kind("stayed.cpu.other")

@@ -13,9 +13,9 @@ from harness.selftest.support import run_directory as rd
 
 
 def require_samples(case: Case) -> list[rd.Sample]:
-    found = get_window_samples(case)
-    require(len(found) >= 50, "fewer than 50 samples are in the window")
-    return found
+    samples = get_window_samples(case)
+    require(len(samples) >= 50, "fewer than 50 samples are in the window")
+    return samples
 
 
 def find_threads(case: Case) -> list[tuple[int, int]]:
@@ -34,7 +34,7 @@ def delete_and_count(case: Case) -> Changes:
 def delete_and_report_lost(case: Case) -> Changes:
     """Deletes a fifth of the samples, and inserts a LOST record with their number."""
     samples = require_samples(case)
-    times = {one.time for one in samples[4::5]}
+    times = {sample.time for sample in samples[4::5]}
     gone = sum(one.time in times for one in case.capture("perf.data").samples())
 
     def alter_capture(capture: Capture) -> Capture:
@@ -50,7 +50,7 @@ def shrink_window(case: Case, early: bool) -> Changes:
     """Deletes the samples of half of the window, and moves the window's begin or end."""
     begin, end = case.window
     half = begin + (end - begin) // 2
-    gone = [one for one in require_samples(case) if (one.time < half) == early]
+    gone = [sample for sample in require_samples(case) if (sample.time < half) == early]
     require(gone, "half of the window has no samples")
     return forget_samples(case, gone, **{
         key: half - int(case.facts.get(key, 0))
@@ -80,15 +80,15 @@ def remove_thread(case: Case) -> Changes:
 
 def rename_samples(case: Case, names: dict[tuple[int, int], tuple[int, int]]) -> Changes:
     """Replaces pid and tid of samples. @names: {the old ones: the new ones}."""
-    def change(one: Any) -> Any:
-        pid, tid = names.get(get_owner(one), (0, 0)) if isinstance(one, rd.Sample) else (0, 0)
-        return clone(one, pid=pid, tid=tid) if pid else one
+    def change(record: Any) -> Any:
+        pid, tid = names.get(get_owner(record), (0, 0)) if isinstance(record, rd.Sample) else (0, 0)
+        return clone(record, pid=pid, tid=tid) if pid else record
     return case.rewrite(lambda capture: capture.map_records(change))
 
 
 @kind("balanced.processes.swapped")
 def swap_processes(case: Case) -> Changes:
     """Swaps the pids of two processes, only in samples of their main threads."""
-    found = [(pid, pid) for pid in sorted({pid for pid, _ in find_threads(case)})]
-    require(len(found) >= 2, "one process alone has samples in emitted code")
-    return rename_samples(case, {found[0]: found[1], found[1]: found[0]})
+    pairs = [(pid, pid) for pid in sorted({pid for pid, _ in find_threads(case)})]
+    require(len(pairs) >= 2, "one process alone has samples in emitted code")
+    return rename_samples(case, {pairs[0]: pairs[1], pairs[1]: pairs[0]})

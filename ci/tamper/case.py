@@ -40,11 +40,11 @@ class Capture(rd.PerfData):
 
     @classmethod
     def load(cls, path: str) -> Capture:
-        made = cls()
+        capture = cls()
         perf = rd.PerfData.load(path)
-        made.attrs, made.records, made.features = perf.attrs, perf.records, perf.features
-        made.packed = {id(record): record.pack() for record in made.records}
-        return made
+        capture.attrs, capture.records, capture.features = perf.attrs, perf.records, perf.features
+        capture.packed = {id(record): record.pack() for record in capture.records}
+        return capture
 
     def pack_record(self, record: Any) -> bytes:
         return self.packed.get(id(record)) or record.pack()
@@ -59,11 +59,11 @@ class Capture(rd.PerfData):
     def copy_with(self, records: Iterable[Any] | None = None,
                   attrs: Sequence[rd.Attr] | None = None,
                   features: dict[int, bytes] | None = None) -> Capture:
-        made = Capture(self.attrs if attrs is None else attrs,
+        capture = Capture(self.attrs if attrs is None else attrs,
                        self.records if records is None else list(records),
                        self.features if features is None else features)
-        made.packed = self.packed
-        return made
+        capture.packed = self.packed
+        return capture
 
     def equals(self, other: Capture) -> bool:
         """Returns whether both would be written as the same bytes."""
@@ -76,23 +76,23 @@ class Capture(rd.PerfData):
         """Returns a copy with changed records. @change: returns one or several records, or None to
         delete the record."""
         records: list[Any] = []
-        for one in self.records:
-            new = change(one)
+        for record in self.records:
+            new = change(record)
             records += [] if new is None else new if isinstance(new, list) else [new]
         return self.copy_with(records)
 
     def delete_records(self, gone: Callable[[Any], bool]) -> Capture:
-        return self.copy_with(one for one in self.records if not gone(one))
+        return self.copy_with(record for record in self.records if not gone(record))
 
     def sort_by_time(self) -> Capture:
         """Returns a copy with one round, after all records without a time."""
         head, timed = [], []
-        for one in self.records:
-            if isinstance(one, (rd.Sample, rd.Side)) and one.time:
-                timed.append(one)
-            elif one.kind != rd.FINISHED_ROUND:
-                head.append(one)
-        return self.copy_with([*head, *sorted(timed, key=lambda one: one.time),
+        for record in self.records:
+            if isinstance(record, (rd.Sample, rd.Side)) and record.time:
+                timed.append(record)
+            elif record.kind != rd.FINISHED_ROUND:
+                head.append(record)
+        return self.copy_with([*head, *sorted(timed, key=lambda record: record.time),
                                rd.Record(rd.FINISHED_ROUND, 0, b"")])
 
     def replace_attr(self, index: int, change: Callable[[bytearray], None]) -> Capture:
@@ -211,8 +211,8 @@ class Case:
         """Raises Unobservable if an exec replaced the process image of all truth records at @slots
         before sampling."""
         execs = self.acts(rd.Truth.PROCESS_START)
-        if all(any(one[2] == old[2] and old[5] < one[4] and one[5] < self.window[0]
-                   for one in execs) for old in map(self.truth.get, slots)):
+        if all(any(exec[2] == old[2] and old[5] < exec[4] and exec[5] < self.window[0]
+                   for exec in execs) for old in map(self.truth.get, slots)):
             raise Unobservable("an exec took the image away before samples were taken")
 
     @functools.cached_property
@@ -264,7 +264,7 @@ class Case:
         if known is None:
             known = sample.pid in self.watched_pids and self.is_in_window(sample.time) and \
                 self.is_code(sample.regs.get(X86_IP, sample.ip))
-            if any(id(sample) in one.packed for one in self.captures.values()):
+            if any(id(sample) in capture.packed for capture in self.captures.values()):
                 self.seen[id(sample)] = known  # the sample exists as long as the case
         return known
 

@@ -44,8 +44,8 @@ add("truth.header.next-id", change_header(40, "Q", lambda old: 0))
 
 
 def find_slots(case: Case, number: int) -> list[int]:
-    found = require(case.truth.find(number), "the truth holds no such record")
-    return found
+    slots = require(case.truth.find(number), "the truth holds no such record")
+    return slots
 
 
 def replace_slots(case: Case, new: dict[int, bytes]) -> Changes:

@@ -33,8 +33,8 @@ add("harmless.rounds.none", lambda case: case.rewrite(lambda capture: capture.co
 @register_rewrite("harmless.rounds.many")
 def add_rounds(case: Case, capture: Capture) -> Capture:
     """Sorts all records by time, and ends a round after every tenth."""
-    head = [one for one in capture.records
-            if not is_timed(one) and one.kind != rd.FINISHED_ROUND]
+    head = [record for record in capture.records
+            if not is_timed(record) and record.kind != rd.FINISHED_ROUND]
     body = sorted((one for one in capture.records if is_timed(one)), key=lambda one: one.time)
     records = head
     for at in range(0, len(body), 10):

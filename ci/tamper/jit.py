@@ -20,9 +20,9 @@ DEBUG, CLOSE, UNWINDING = 2, 3, 4
 
 
 def find_dumps(case: Case) -> list[str]:
-    found = [name for name in case.list_files() if re.match(r"jit-\d+\.dump$", name)]
-    require(found, "the case has no jitdump")
-    return found
+    dumps = [name for name in case.list_files() if re.match(r"jit-\d+\.dump$", name)]
+    require(dumps, "the case has no jitdump")
+    return dumps
 
 
 def read_mode(case: Case) -> str:
@@ -302,17 +302,17 @@ add("perf-map.length.+1", change_lengths(1))
 
 def find_jit_files(case: Case) -> list[str]:
     """Returns the ELF files that the injector wrote, relative to the case."""
-    found = []
+    jit_files = []
     for folder in ("", "jit"):
         path = case.path(folder)
         if os.path.isdir(path):
             for root, _, names in os.walk(path):
-                found += [os.path.relpath(os.path.join(root, name), case.path(""))
+                jit_files += [os.path.relpath(os.path.join(root, name), case.path(""))
                           for name in sorted(names)
                           if re.match(r"jit(ted)?-\d+-", name) and not name.endswith(".dump")]
-    found = sorted(set(found))
-    require(found, "the case has no file of jitted code")
-    return found
+    jit_files = sorted(set(jit_files))
+    require(jit_files, "the case has no file of jitted code")
+    return jit_files
 
 
 @kind("jit-file.gone.one")
@@ -325,13 +325,13 @@ def find_code_sections(raw: bytearray) -> list[slice]:
     """Returns the places of executable sections in an ELF file."""
     start, = struct.unpack_from("<Q", raw, 40)
     count, = struct.unpack_from("<H", raw, 60)
-    found = []
+    code_sections = []
     for at in range(start, start + 64 * count, 64):
         kind_of, flags = struct.unpack_from("<IQ", raw, at + 4)
         if kind_of == 1 and flags & 4:
             offset, size = struct.unpack_from("<QQ", raw, at + 24)
-            found.append(slice(offset, offset + size))
-    return found
+            code_sections.append(slice(offset, offset + size))
+    return code_sections
 
 
 def alter_jit_files(change: Callable[[bytearray], None]) -> Callable[[Case], Changes]:
@@ -355,9 +355,9 @@ def change_code(raw: bytearray) -> None:
 
 def change_tables(raw: bytearray) -> None:
     """Changes a byte of the call frame information, if there is some."""
-    at = raw.find(b"\x01zR\0")
-    if at >= 0:
-        raw[at + 5] ^= 0xff
+    position = raw.find(b"\x01zR\0")
+    if position >= 0:
+        raw[position + 5] ^= 0xff
 
 
 add("jit-file.code", alter_jit_files(change_code))

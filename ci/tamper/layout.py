@@ -44,8 +44,8 @@ def truncate_file(case: Case, part: float, extra: int) -> Changes:
     raw = capture.pack()
     entry = len(capture.attrs[0].raw) + 16
     at = rd.HEADER + entry * len(capture.attrs)
-    at += sum(len(capture.pack_record(one))
-              for one in capture.records[:int(len(capture.records) * part)])
+    at += sum(len(capture.pack_record(record))
+              for record in capture.records[:int(len(capture.records) * part)])
     return {"perf.data": raw[:at + extra]}
 
 

@@ -255,11 +255,11 @@ def find_model(case: Case, pid: int) -> rd.Map:
 
 
 def make_map(case: Case, start: int, size: int, name: str, time: int, pid: int) -> rd.Map:
-    made = clone(find_model(case, pid), pid=pid, tid=pid, start=start, size=size, pgoff=0,
+    map = clone(find_model(case, pid), pid=pid, tid=pid, start=start, size=size, pgoff=0,
                  prot=rd.READ | rd.EXECUTE)
-    made.body[32:56] = bytes(24)
-    made.misc &= ~rd.BUILD_ID
-    return clone(made, name=name, time=time)
+    map.body[32:56] = bytes(24)
+    map.misc &= ~rd.BUILD_ID
+    return clone(map, name=name, time=time)
 
 
 def insert_record(make: Callable[[Case, Capture, int, int], Any], *names: str) \
@@ -280,7 +280,7 @@ def invent_anonymous(case: Case, capture: Capture, pid: int, time: int) -> rd.Ma
 
 def cover_code(case: Case, capture: Capture, pid: int, time: int) -> rd.Map:
     """Makes a record of a file over a page of emitted code, in the middle of its samples."""
-    ip = next(one.ip for one in case.code_samples if one.pid == pid)
+    ip = next(code_sample.ip for code_sample in case.code_samples if code_sample.pid == pid)
     return make_map(case, ip & -PAGE, PAGE, "/usr/lib/other.so", time, pid)
 
 

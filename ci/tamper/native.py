@@ -20,23 +20,23 @@ EXCLUDE_CALLCHAIN_KERNEL = 1 << 21
 RESERVED = 4  # offset of the reserved bytes from the CPU's number
 
 
-def is_native_sample(case: Case, one: Any) -> bool:
-    return isinstance(one, rd.Sample) and one.misc & 7 == rd.USER and \
-        one.pid in case.watched_pids and not case.is_code(one.regs.get(rd.X86_IP, one.ip))
+def is_native_sample(case: Case, record: Any) -> bool:
+    return isinstance(record, rd.Sample) and record.misc & 7 == rd.USER and \
+        record.pid in case.watched_pids and not case.is_code(record.regs.get(rd.X86_IP, record.ip))
 
 
-def is_kernel_sample(case: Case, one: Any) -> bool:
-    return isinstance(one, rd.Sample) and one.misc & 7 == rd.KERNEL
+def is_kernel_sample(case: Case, record: Any) -> bool:
+    return isinstance(record, rd.Sample) and record.misc & 7 == rd.KERNEL
 
 
-def has_id_and_cpu(_: Case, one: Any) -> bool:
-    return isinstance(one, rd.Sample) and bool(one.attr.sample_type & rd.IDENTIFIER) and \
-        bool(one.attr.sample_type & rd.CPU)
+def has_id_and_cpu(_: Case, record: Any) -> bool:
+    return isinstance(record, rd.Sample) and bool(record.attr.sample_type & rd.IDENTIFIER) and \
+        bool(record.attr.sample_type & rd.CPU)
 
 
-def get_id(one: rd.Side) -> int:
-    at = one.tail().get(rd.IDENTIFIER)
-    return 0 if at is None else struct.unpack_from("<Q", one.body, at)[0]
+def get_id(record: rd.Side) -> int:
+    offset = record.tail().get(rd.IDENTIFIER)
+    return 0 if offset is None else struct.unpack_from("<Q", record.body, offset)[0]
 
 
 def is_live_map(case: Case, one: Any) -> bool:
@@ -44,14 +44,14 @@ def is_live_map(case: Case, one: Any) -> bool:
         bool(one.prot & 4) and get_id(one) != 0
 
 
-def is_live_side(_: Case, one: Any) -> bool:
-    return isinstance(one, rd.Side) and bool(one.time) and get_id(one) != 0 and \
-        not (one.kind == rd.MMAP and one.misc & 7 == rd.KERNEL)
+def is_live_side(_: Case, record: Any) -> bool:
+    return isinstance(record, rd.Side) and bool(record.time) and get_id(record) != 0 and \
+        not (record.kind == rd.MMAP and record.misc & 7 == rd.KERNEL)
 
 
-def is_map_after_start(case: Case, one: Any) -> bool:
-    return "first_enabled" in case.facts and is_live_map(case, one) and \
-        one.time > int(case.facts["first_enabled"]) and "maps" in case.list_files() and \
+def is_map_after_start(case: Case, record: Any) -> bool:
+    return "first_enabled" in case.facts and is_live_map(case, record) and \
+        record.time > int(case.facts["first_enabled"]) and "maps" in case.list_files() and \
         not case.read("maps") and not case.read("case").count(b" : gated ")
 
 
@@ -61,8 +61,8 @@ def is_padded(case: Case, one: Any) -> bool:
         len(get_name(one)) % 8 < 6
 
 
-def get_name(one: rd.Side) -> bytes:
-    return bytes(one.body[64 if one.kind == rd.MMAP2 else 8:one.tail()[0]]).split(b"\0")[0]
+def get_name(record: rd.Side) -> bytes:
+    return bytes(record.body[64 if record.kind == rd.MMAP2 else 8:record.tail()[0]]).split(b"\0")[0]
 
 
 SAMPLE = Target(lambda _, one: isinstance(one, rd.Sample), "sample")
@@ -84,11 +84,11 @@ def change_chain(change: Callable[[list[int]], list[int]]) -> Change:
 
 
 def move_outside_mappings(_: Case, sample: rd.Sample) -> rd.Sample:
-    made = clone(sample, chain=[0x1234 if one == sample.ip else one for one in sample.chain])
-    made.ip = 0x1234
-    if rd.X86_IP in made.regs:
-        made.regs[rd.X86_IP] = 0x1234
-    return made
+    moved = clone(sample, chain=[0x1234 if one == sample.ip else one for one in sample.chain])
+    moved.ip = 0x1234
+    if rd.X86_IP in moved.regs:
+        moved.regs[rd.X86_IP] = 0x1234
+    return moved
 
 
 def set_misc(bits: int) -> Change:
@@ -106,50 +106,50 @@ def change_kernel_chain(value: int, entry: int) -> Change:
             new.insert(entry, value)
         else:
             new[entry] = value
-        made = clone(sample, chain=new)
+        changed = clone(sample, chain=new)
         if entry == 1:
-            made.ip = value
-        return made
+            changed.ip = value
+        return changed
     return alter_sample
 
 
-def set_sample_field(at: Callable[[rd.Sample], int], layout: str, value: int) -> Change:
+def set_sample_field(find_offset: Callable[[rd.Sample], int], layout: str, value: int) -> Change:
     """Sets bytes of a sample. @at: returns their offset."""
-    def change(_: Case, one: rd.Sample) -> rd.Sample:
-        made, raw = clone(one), bytearray(one.pack())
-        struct.pack_into("<" + layout, raw, at(one), value)
-        object.__setattr__(made, "pack", lambda: bytes(raw))
-        return made
+    def change(_: Case, sample: rd.Sample) -> rd.Sample:
+        changed, raw = clone(sample), bytearray(sample.pack())
+        struct.pack_into("<" + layout, raw, find_offset(sample), value)
+        object.__setattr__(changed, "pack", lambda: bytes(raw))
+        return changed
     return change
 
 
-def find_reserved(one: rd.Sample) -> int:
+def find_reserved(sample: rd.Sample) -> int:
     bits = rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME | rd.ADDR | rd.ID | rd.STREAM_ID
-    return 8 + 8 * (one.attr.sample_type & bits).bit_count() + RESERVED
+    return 8 + 8 * (sample.attr.sample_type & bits).bit_count() + RESERVED
 
 
 def set_tail_field(bit: int, layout: str, value: int, behind: int = 0) -> Change:
     """Sets a number of sample_id, @behind bytes after the field @bit."""
-    def change(_: Case, one: rd.Side) -> rd.Side:
-        require(bit in one.tail(), "records do not hold the field")
-        return set_body_field(one, one.tail()[bit] + behind, layout, value)
+    def change(_: Case, record: rd.Side) -> rd.Side:
+        require(bit in record.tail(), "records do not hold the field")
+        return set_body_field(record, record.tail()[bit] + behind, layout, value)
     return change
 
 
-def change_cpu(case: Case, one: rd.Side) -> rd.Side:
+def change_cpu(case: Case, record: rd.Side) -> rd.Side:
     """Changes the CPU of a record whose event wrote other records on the same CPU."""
-    if rd.CPU not in one.tail() or rd.IDENTIFIER not in one.tail():
+    if rd.CPU not in record.tail() or rd.IDENTIFIER not in record.tail():
         raise Absent("records hold no CPU number, or no event id")
-    if not any(two is not one and is_live_side(case, two) and get_id(two) == get_id(one)
+    if not any(two is not record and is_live_side(case, two) and get_id(two) == get_id(record)
                for two in case.capture("perf.data").records):
         raise Unobservable("the record's event wrote no other record")
-    at = one.tail()[rd.CPU]
-    return set_body_field(one, at, "I", struct.unpack_from("<I", one.body, at)[0] ^ 1)
+    offset = record.tail()[rd.CPU]
+    return set_body_field(record, offset, "I", struct.unpack_from("<I", record.body, offset)[0] ^ 1)
 
 
-def set_padding(_: Case, one: rd.Side) -> rd.Side:
-    at = 64 if one.kind == rd.MMAP2 else 8
-    return set_body_field(one, at + len(get_name(one)) + 1, "B", 0x78)
+def set_padding(_: Case, record: rd.Side) -> rd.Side:
+    offset = 64 if record.kind == rd.MMAP2 else 8
+    return set_body_field(record, offset + len(get_name(record)) + 1, "B", 0x78)
 
 
 NATIVE.add(ALL_ONE, {

@@ -26,19 +26,19 @@ Times = tuple[int, int]
 
 def choose_record_of_type(case: Case, number: int) -> int:
     """Chooses a record of a type by the seed. Returns its slot, or that of its first part."""
-    found = [at for at in find_slots(case, number) if not case.truth.get(at)[1]]
-    return found[zlib.crc32(("%d %s" % (case.seed, case.kind)).encode()) % len(found)]
+    slots = [slot for slot in find_slots(case, number) if not case.truth.get(slot)[1]]
+    return slots[zlib.crc32(("%d %s" % (case.seed, case.kind)).encode()) % len(slots)]
 
 
-def find_slots_of_record(case: Case, at: int) -> range:
+def find_slots_of_record(case: Case, first: int) -> range:
     """Returns the slots of the record that begins at @at. TEXT and similar records may have
     several."""
-    truth, end = case.truth, at + 1
-    if truth.get(at)[0] in ITEMS:
-        while end < len(truth.slots) and truth.get(end)[0] == truth.get(at)[0] and \
+    truth, end = case.truth, first + 1
+    if truth.get(first)[0] in ITEMS:
+        while end < len(truth.slots) and truth.get(end)[0] == truth.get(first)[0] and \
                 truth.get(end)[1]:
             end += 1
-    return range(at, end)
+    return range(first, end)
 
 
 def delete_record(case: Case, number: int) -> Changes:
@@ -59,47 +59,47 @@ def set_times(case: Case, at: int, times: Times) -> Changes:
     fields[4:6] = times
     slot = bytearray(case.truth.slots[at])
     T.pack(slot, fields)
-    return pack_truth(case.truth, [slot if other == at else bytearray(old)
-                                   for other, old in enumerate(case.truth.slots)])
+    return pack_truth(case.truth, [slot if number == at else bytearray(old)
+                                   for number, old in enumerate(case.truth.slots)])
 
 
-def find_free_time(case: Case, at: int) -> Times:
+def find_free_time(case: Case, slot: int) -> Times:
     """Returns the earliest begin and latest end that the other records of the thread allow."""
-    truth, old = case.truth, case.truth.get(at)
-    before, after = ([one for one in map(truth.get, slots) if one[2:4] == old[2:4]]
-                     for slots in (range(at), range(at + 1, len(truth.slots))))
+    truth, old = case.truth, case.truth.get(slot)
+    before, after = ([record for record in map(truth.get, slots) if record[2:4] == old[2:4]]
+                     for slots in (range(slot), range(slot + 1, len(truth.slots))))
     # The bracket of an act on code contains acts on memory.
-    return max([one[5] for one in before] or [0]), \
-        min([one[4] for one in after
-             if one[0] not in (T.CODE_LOAD, T.CODE_MOVE, T.CODE_UNLOAD)] or [2**64])
+    return max([record[5] for record in before] or [0]), \
+        min([record[4] for record in after
+             if record[0] not in (T.CODE_LOAD, T.CODE_MOVE, T.CODE_UNLOAD)] or [2**64])
 
 
-def require_visible(case: Case, at: int, times: Times) -> None:
+def require_visible(case: Case, slot: int, times: Times) -> None:
     """Raises Unobservable if no file contradicts @times as the times of an ENTER or LEAVE, whose
     thread's samples in user space show them."""
-    old = case.truth.get(at)
-    begin, end = find_free_time(case, at)
-    spans = [(min(one, other), max(one, other)) for one, other in zip(old[4:6], times)]
+    old = case.truth.get(slot)
+    begin, end = find_free_time(case, slot)
+    spans = [(min(sample, other), max(sample, other)) for sample, other in zip(old[4:6], times)]
     if (old[4] == old[5] and times[0] != times[1]) or times[0] < begin or end < times[1]:
         return
     if times[0] <= old[4] and old[5] <= times[1]:
         raise Unobservable("the wider bracket holds the act still, and nothing else that its "
                            "thread did")
-    if not any(one.misc & 7 == rd.USER and (one.pid, one.tid) == old[2:4] and
-               any(first <= one.time <= last for first, last in spans)
-               for one in case.capture("perf.data").samples()):
+    if not any(sample.misc & 7 == rd.USER and (sample.pid, sample.tid) == old[2:4] and
+               any(first <= sample.time <= last for first, last in spans)
+               for sample in case.capture("perf.data").samples()):
         raise Unobservable("its thread wrote nothing, and nothing was seen that tells of the act, "
                            "in the time by which it was moved")
 
 
 def move_record(case: Case, number: int, change: Callable[[int, int], Times]) -> Changes:
-    at = choose_record_of_type(case, number)
-    before, after = case.truth.get(at)[4:6]
+    slot = choose_record_of_type(case, number)
+    before, after = case.truth.get(slot)[4:6]
     times = change(before, after)
     if times == (before, after):
         raise Absent("the truth has no time of the act's begin")
-    require_visible(case, at, times)
-    return set_times(case, at, times)
+    require_visible(case, slot, times)
+    return set_times(case, slot, times)
 
 
 MOVES: dict[str, Callable[[int, int], Times]] = {

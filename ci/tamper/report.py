@@ -38,50 +38,50 @@ def is_right(trial: Trial) -> bool | None:
 
 
 def format_row(kind: str, trials: Sequence[Trial]) -> str:
-    states = collections.Counter(one.state for one in trials)
-    made = states["noticed"] + states["unnoticed"] + states["broken"]
-    return "| %s | %d | %d | %d |" % (kind, states["noticed"], made, states["unobservable"])
+    states = collections.Counter(trial.state for trial in trials)
+    nr_made = states["noticed"] + states["unnoticed"] + states["broken"]
+    return "| %s | %d | %d | %d |" % (kind, states["noticed"], nr_made, states["unobservable"])
 
 
 def format_section(title: str, kinds: Sequence[str], of: dict[str, list[Trial]]) -> list[str]:
     lines = ["## " + title, "", "| kind | noticed | made | unobservable |", "|---|---|---|---|"]
     lines += [format_row(kind, of[kind]) for kind in kinds]
-    trials = [one for kind in kinds for one in of[kind]]
+    trials = [trial for kind in kinds for trial in of[kind]]
     return lines + [format_row("all", trials), ""]
 
 
-def list_failures(trials: Sequence[Trial], most: int | None) -> list[str]:
+def list_failures(trials: Sequence[Trial], limit: int | None) -> list[str]:
     """Makes a line for each kind that failed, with at most @most of its cases."""
     wrong: dict[tuple[str, str], list[str]] = collections.defaultdict(list)
-    for one in trials:
-        if is_right(one) is False:
-            why = "" if one.state == "unnoticed" else ": " + one.why.splitlines()[0][:200]
-            wrong[one.kind, one.state + why].append(one.case)
+    for trial in trials:
+        if is_right(trial) is False:
+            why = "" if trial.state == "unnoticed" else ": " + trial.why.splitlines()[0][:200]
+            wrong[trial.kind, trial.state + why].append(trial.case)
     lines = []
     for (kind, outcome), cases in wrong.items():
-        named = ", ".join("`%s`" % name for name in cases[:most])
-        more = " and %d more" % (len(cases) - most) if most and len(cases) > most else ""
-        lines.append("* %s%s in %s%s" % (kind + " " if kind else "", outcome, named, more))
+        named = ", ".join("`%s`" % name for name in cases[:limit])
+        hidden = " and %d more" % (len(cases) - limit) if limit and len(cases) > limit else ""
+        lines.append("* %s%s in %s%s" % (kind + " " if kind else "", outcome, named, hidden))
     return ["## Wrong", ""] + lines + [""] if lines else []
 
 
 def list_proofs(trials: Sequence[Trial]) -> list[str]:
     reasons: dict[tuple[str, str], int] = collections.Counter(
-        (one.kind, one.why) for one in trials if one.state == "unobservable")
+        (trial.kind, trial.why) for trial in trials if trial.state == "unobservable")
     if not reasons:
         return []
     return ["## Unobservable", ""] + ["* %s, %d cases: %s" % (kind, count, why)
                                       for (kind, why), count in sorted(reasons.items())] + [""]
 
 
-def make_page(trials: Sequence[Trial], seed: int, most: int | None) -> str:
+def make_page(trials: Sequence[Trial], seed: int, limit: int | None) -> str:
     rows: dict[str, list[Trial]] = collections.defaultdict(list)
     for one in trials:
         if one.kind:
             rows[one.kind].append(one)
-    made = [kind for kind in KINDS if any(is_right(one) is not None for one in rows[kind])]
-    lines = [HEAD + "Seed %d, %d cases.\n" % (seed, len({one.case for one in trials}))]
+    kinds = [kind for kind in KINDS if any(is_right(row) is not None for row in rows[kind])]
+    lines = [HEAD + "Seed %d, %d cases.\n" % (seed, len({trial.case for trial in trials}))]
     for title, harmless in (("Alterations", False), ("Harmless", True)):
-        lines += format_section(title, [kind for kind in made if KINDS[kind].harmless == harmless],
+        lines += format_section(title, [kind for kind in kinds if KINDS[kind].harmless == harmless],
                                 rows)
-    return "\n".join(lines + list_failures(trials, most) + list_proofs(trials)).rstrip("\n") + "\n"
+    return "\n".join(lines + list_failures(trials, limit) + list_proofs(trials)).rstrip("\n") + "\n"

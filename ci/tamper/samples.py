@@ -20,24 +20,24 @@ NOBODY = 4000000          # a pid above the pid_max of the machines that capture
 
 def move_sample(case: Case, sample: rd.Sample, to: Callable[[Case, rd.Sample], int], regs: bool,
                 chain: bool) -> rd.Sample:
-    made, ip = clone(sample), to(case, sample)
-    if regs and X86_IP in made.regs:
-        made.regs[X86_IP] = ip
+    moved, ip = clone(sample), to(case, sample)
+    if regs and X86_IP in moved.regs:
+        moved.regs[X86_IP] = ip
     if chain:
-        made.chain = [ip if entry == sample.ip else entry for entry in made.chain]
-    made.ip = ip
-    return made
+        moved.chain = [ip if entry == sample.ip else entry for entry in moved.chain]
+    moved.ip = ip
+    return moved
 
 
 def find_libc(case: Case, sample: rd.Sample) -> int:
-    for one in case.capture("perf.data").maps():
-        if "/libc.so" in one.name and one.prot & rd.EXECUTE:
-            return one.start + 0x100
+    for mapping in case.capture("perf.data").maps():
+        if "/libc.so" in mapping.name and mapping.prot & rd.EXECUTE:
+            return mapping.start + 0x100
     raise Absent("no mapping of libc is in the capture")
 
 
 def list_starts(case: Case) -> list[int]:
-    return sorted({one[6] for one in case.acts(rd.Truth.CODE_LOAD)})
+    return sorted({act[6] for act in case.acts(rd.Truth.CODE_LOAD)})
 
 
 def find_next_function(case: Case, sample: rd.Sample) -> int:
@@ -55,8 +55,8 @@ for to_name, to in (("0x1234", lambda case, sample: 0x1234), ("libc", find_libc)
 
 
 def choose_other(values: set[int], mine: int) -> int:
-    left = require(sorted(values - {mine}), "there is no other to name")
-    return left[mine % len(left)]
+    candidates = require(sorted(values - {mine}), "there is no other to name")
+    return candidates[mine % len(candidates)]
 
 
 def find_other_thread(case: Case, sample: rd.Sample) -> tuple[int, int]:
@@ -73,16 +73,16 @@ def remove_registers(sample: rd.Sample) -> rd.Sample:
 
 
 def move_to_kernel(sample: rd.Sample) -> rd.Sample:
-    made = clone(sample, misc=sample.misc & ~CPUMODE | rd.KERNEL)
-    made.ip = FAR
-    return made
+    moved = clone(sample, misc=sample.misc & ~CPUMODE | rd.KERNEL)
+    moved.ip = FAR
+    return moved
 
 
 def multiply_period(_: Case, sample: rd.Sample, factor: int) -> rd.Sample:
     require(sample.attr.sample_type & rd.PERIOD, "samples hold no period")
-    made = clone(sample)
-    made.one[rd.PERIOD] = sample.one[rd.PERIOD] * factor
-    return made
+    changed = clone(sample)
+    changed.one[rd.PERIOD] = sample.one[rd.PERIOD] * factor
+    return changed
 
 
 def change_cpu(number: Callable[[int], int]) -> Change:
@@ -145,15 +145,15 @@ def forget_records(case: Case, gone: Callable[[Any], bool], **figures: int) -> C
 
 def forget_samples(case: Case, samples: list[rd.Sample], **figures: int) -> Changes:
     """Does the same with the samples that have the times of @samples."""
-    times = {one.time for one in samples}
+    times = {sample.time for sample in samples}
     return forget_records(case, lambda one: isinstance(one, rd.Sample) and one.time in times,
                           **figures)
 
 
 def get_window_samples(case: Case) -> list[rd.Sample]:
-    return sorted((one for one in case.capture("perf.data").samples()
-                   if one.pid in case.watched_pids and case.is_in_window(one.time)),
-                  key=lambda one: one.time)
+    return sorted((sample for sample in case.capture("perf.data").samples()
+                   if sample.pid in case.watched_pids and case.is_in_window(sample.time)),
+                  key=lambda sample: sample.time)
 
 
 def get_witnessed_samples(case: Case) -> list[rd.Sample]:
@@ -162,8 +162,8 @@ def get_witnessed_samples(case: Case) -> list[rd.Sample]:
     if b"user_only 1" in case.read("watched"):
         raise Absent("the kernel is not sampled")
     since = int(case.read("watched").split()[-1])
-    most = find_main_thread(case)
-    return [one for one in get_window_samples(case) if one.tid == most and one.time > since]
+    thread = find_main_thread(case)
+    return [one for one in get_window_samples(case) if one.tid == thread and one.time > since]
 
 
 @kind("sample.deleted.2-percent")
@@ -178,10 +178,10 @@ def delete_two_percent_of_samples(case: Case) -> Changes:
 def filter_unbroken(samples: list[rd.Sample]) -> list[rd.Sample]:
     """Returns the samples whose thread also has a sample one period before and one period after, on
     the same CPU."""
-    return [one for before, one, behind in zip(samples, samples[1:], samples[2:])
-            if before.cpu == one.cpu == behind.cpu and
-            all(0.95 < gap / one.one[rd.PERIOD] < 1.05
-                for gap in (one.time - before.time, behind.time - one.time))]
+    return [sample for before, sample, behind in zip(samples, samples[1:], samples[2:])
+            if before.cpu == sample.cpu == behind.cpu and
+            all(0.95 < gap / sample.one[rd.PERIOD] < 1.05
+                for gap in (sample.time - before.time, behind.time - sample.time))]
 
 
 def require_noticeable(case: Case, gone: list[rd.Sample]) -> list[rd.Sample]:
@@ -190,9 +190,9 @@ def require_noticeable(case: Case, gone: list[rd.Sample]) -> list[rd.Sample]:
     distribution: jp_witness_is_beyond_chance() in the harness)."""
     skipped, all_due = case.find_skipped()
     odds = len(get_witnessed_samples(case)) / max(all_due, 1)
-    more, total, share = len(gone), len(gone) + skipped, odds / (1 + odds)
-    if skipped and (more <= odds * skipped or
-                    more * math.log(more / (total * share)) +
+    nr_gone, total, share = len(gone), len(gone) + skipped, odds / (1 + odds)
+    if skipped and (nr_gone <= odds * skipped or
+                    nr_gone * math.log(nr_gone / (total * share)) +
                     skipped * math.log(skipped / (total * (1 - share))) < 5.39 ** 2 / 2):
         raise Unobservable("the kernel skipped %d of %d samples of the witness" % (
             skipped, all_due))
@@ -220,9 +220,9 @@ def delete_function(case: Case) -> Changes:
 
 @kind("sample.deleted.kernel")
 def delete_kernel_samples(case: Case) -> Changes:
-    found = [one for one in filter_unbroken(get_witnessed_samples(case))
-             if one.misc & CPUMODE == rd.KERNEL]
-    return forget_samples(case, require_enough(case, found))
+    samples = [sample for sample in filter_unbroken(get_witnessed_samples(case))
+             if sample.misc & CPUMODE == rd.KERNEL]
+    return forget_samples(case, require_enough(case, samples))
 
 
 @kind("sample.deleted.3-in-a-row")
@@ -230,31 +230,31 @@ def delete_three_in_a_row(case: Case) -> Changes:
     """Deletes three samples of a thread while it stays on a CPU without a break."""
     samples = get_witnessed_samples(case)
     period = samples[0].one[rd.PERIOD] if samples else 0
-    found = [place for place in range(len(samples) - 6)
-             if len({one.cpu for one in samples[place:place + 7]}) == 1 and all(
+    places = [place for place in range(len(samples) - 6)
+             if len({sample.cpu for sample in samples[place:place + 7]}) == 1 and all(
                  0.95 < (late.time - early.time) / period < 1.05
                  for early, late in zip(samples[place:place + 6], samples[place + 1:]))]
-    require(found, "no seven samples of a thread are a period apart")
-    place = found[case.seed % len(found)]
+    require(places, "no seven samples of a thread are a period apart")
+    place = places[case.seed % len(places)]
     return forget_samples(case, samples[place + 2:place + 5])
 
 
 def find_main_thread(case: Case) -> int:
     """Returns the tid of the thread with most samples in emitted code."""
-    count = collections.Counter(one.tid for one in case.code_samples)
+    count = collections.Counter(code_sample.tid for code_sample in case.code_samples)
     require(count, "the case holds no " + CODE.what)
     return max(sorted(count), key=lambda tid: count[tid])
 
 
 @kind("sample.deleted.thread")
 def delete_thread(case: Case) -> Changes:
-    most = find_main_thread(case)
-    return remove_samples(case, lambda sample: sample.tid == most)
+    thread = find_main_thread(case)
+    return remove_samples(case, lambda sample: sample.tid == thread)
 
 
 @kind("sample.deleted.cpu")
 def delete_cpu(case: Case) -> Changes:
     """Deletes all samples of one of several CPUs, like a lost ring."""
-    cpus = sorted({one.cpu for one in case.code_samples})
+    cpus = sorted({code_sample.cpu for code_sample in case.code_samples})
     require(len(cpus) >= 2, "all samples in emitted code are of one CPU")
     return remove_samples(case, lambda sample: sample.cpu == cpus[0])

@@ -13,8 +13,8 @@ from ci.tamper.mappings import (TAILS, change_number_in_body, change_tail, find_
 from ci.tamper.samples import NOBODY
 from harness.selftest.support import run_directory as rd
 
-def read_head(one: rd.Side, count: int) -> tuple[int, ...]:
-    return struct.unpack_from("<%dI" % count, one.body, 0)
+def read_head(record: rd.Side, count: int) -> tuple[int, ...]:
+    return struct.unpack_from("<%dI" % count, record.body, 0)
 
 
 def get_owner(record: Any) -> tuple[int, int]:
@@ -27,8 +27,8 @@ def get_owner(record: Any) -> tuple[int, int]:
     return 0, 0
 
 
-def set_field(one: rd.Side, index: int, value: int) -> rd.Side:
-    return set_body_field(one, 4 * index, "I", value)
+def set_field(record: rd.Side, index: int, value: int) -> rd.Side:
+    return set_body_field(record, 4 * index, "I", value)
 
 
 def prove_exit_before(case: Case, record: Any, tid: int) -> str | None:
@@ -38,10 +38,10 @@ def prove_exit_before(case: Case, record: Any, tid: int) -> str | None:
     pid = read_head(record, 1)[0]
     ends, execs = case.acts(rd.Truth.THREAD_EXIT), case.acts(rd.Truth.PROCESS_START)
     sampling = case.window[0]
-    if any(one.tid == tid for one in case.capture("perf.data").samples()):
+    if any(act.tid == tid for act in case.capture("perf.data").samples()):
         return None
-    if any(one[3] == tid and one[4] < sampling for one in ends) or \
-            any(one[2] == pid and tid != pid and sampling > one[5] > record.time for one in execs):
+    if any(end[3] == tid and end[4] < sampling for end in ends) or \
+            any(act[2] == pid and tid != pid and sampling > act[5] > record.time for act in execs):
         return "the thread ended before samples were taken, and has none"
     return None
 
@@ -49,21 +49,21 @@ def prove_exit_before(case: Case, record: Any, tid: int) -> str | None:
 def prove_recorded_again(case: Case, record: Any) -> str | None:
     """Returns a proof that another record repeats the information, or None: when a capture
     attaches, live records and readings of /proc may describe the same thread."""
-    if any(one is not record and one.kind in (rd.FORK, record.kind) and
-           (one.time == 0) != (record.time == 0) and get_owner(one) == get_owner(record)
-           for one in case.capture("perf.data").records):
+    if any(other is not record and other.kind in (rd.FORK, record.kind) and
+           (other.time == 0) != (record.time == 0) and get_owner(other) == get_owner(record)
+           for other in case.capture("perf.data").records):
         return "another record of the thread has the same content, live or from /proc"
     return None
 
 
-def prove_deleted(case: Case, one: rd.Side) -> str | None:
-    tid = read_head(one, 3)[2 if one.kind in (rd.FORK, rd.EXIT) else 1]
-    return prove_exit_before(case, one, tid)
+def prove_deleted(case: Case, record: rd.Side) -> str | None:
+    tid = read_head(record, 3)[2 if record.kind in (rd.FORK, rd.EXIT) else 1]
+    return prove_exit_before(case, record, tid)
 
 
-def prove_one_deleted(case: Case, one: rd.Side) -> str | None:
-    return prove_deleted(case, one) or (
-        None if one.kind == rd.EXIT else prove_recorded_again(case, one))
+def prove_one_deleted(case: Case, record: rd.Side) -> str | None:
+    return prove_deleted(case, record) or (
+        None if record.kind == rd.EXIT else prove_recorded_again(case, record))
 
 
 COMM = Target(lambda case, one: one.kind == rd.COMM and read_head(one, 1)[0] in case.watched_pids,
@@ -88,20 +88,20 @@ TASKS = {"%s.%s" % (record_name, whom): Target(
 
 
 def shift_time(by: int) -> Change:
-    def change(_: Case, one: rd.Side) -> rd.Side:
-        time = max(0, one.time + by)
-        return clone(set_body_field(one, 16, "Q", time), time=time)
+    def change(_: Case, record: rd.Side) -> rd.Side:
+        time = max(0, record.time + by)
+        return clone(set_body_field(record, 16, "Q", time), time=time)
     return change
 
 
 def set_known_task(index: int) -> Change:
     """Stores the number of another thread or process of the workload in a FORK or EXIT."""
-    def change(case: Case, one: rd.Side) -> rd.Side:
+    def change(case: Case, record: rd.Side) -> rd.Side:
         tids = {sample.tid for sample in case.capture("perf.data").samples()} | case.watched_pids
         pids = sorted(case.watched_pids if index < 2 else tids)
-        other_numbers = [number for number in pids if number not in read_head(one, 4)]
+        other_numbers = [number for number in pids if number not in read_head(record, 4)]
         require(other_numbers, "the case has no other task")
-        return set_field(one, index, other_numbers[0])
+        return set_field(record, index, other_numbers[0])
     return change
 
 
@@ -111,11 +111,11 @@ def set_task(index: int) -> Change:
 
 def set_comm(name: Callable[[bytes], bytes]) -> Change:
     """Changes a COMM's text. @name: returns the new one for the old one."""
-    def change(_: Case, one: rd.Side) -> rd.Side:
-        made, end = clone(one), one.tail()[0]
-        raw = name(bytes(one.body[8:end]).split(b"\0")[0]) + b"\0"
-        made.body[8:end] = raw + bytes(-len(raw) % 8)
-        return made
+    def change(_: Case, record: rd.Side) -> rd.Side:
+        changed, end = clone(record), record.tail()[0]
+        raw = name(bytes(record.body[8:end]).split(b"\0")[0]) + b"\0"
+        changed.body[8:end] = raw + bytes(-len(raw) % 8)
+        return changed
     return change
 
 
@@ -170,7 +170,7 @@ add("fork.invented.known", insert_record(
 def copy_samples(case: Case, count: int, pid: int, tid: int) -> list[rd.Sample]:
     """Returns copies of samples in emitted code, with another pid and tid."""
     require(case.code_samples, "the case holds no " + CODE.what)
-    return [clone(one, pid=pid, tid=tid) for one in case.code_samples[:count]]
+    return [clone(code_sample, pid=pid, tid=tid) for code_sample in case.code_samples[:count]]
 
 
 def invent_process(case: Case, forked: bool) -> Changes:

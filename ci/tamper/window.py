@@ -113,8 +113,8 @@ def cut_truth(case: Case) -> Changes:
 def remove_records_of_type(case: Case, kind_of: int, share: float) -> Changes:
     """Deletes a share of the records of a type."""
     truth = case.truth
-    found = require(truth.find(kind_of), "the truth holds no such record")
-    gone = set(found[::max(1, round(1 / share))])
+    slots = require(truth.find(kind_of), "the truth holds no such record")
+    gone = set(slots[::max(1, round(1 / share))])
     if kind_of == truth.PROCESS_START:
         case.require_image_until_sampling(gone)
     return pack_truth(truth, [slot for index, slot in enumerate(truth.slots) if index not in gone])
@@ -148,16 +148,16 @@ def remove_lines(name: str, gone: Callable[[Case, bytes], object], why: str) \
     """Removes lines from a file. @why: the reason if it has no such line."""
     def alter_case(case: Case) -> Changes:
         lines = read_lines(case, name)
-        kept = [line for line in lines if not gone(case, line)]
-        require(kept != lines, why)
-        return {name: b"".join(kept)}
+        lines_left = [line for line in lines if not gone(case, line)]
+        require(lines_left != lines, why)
+        return {name: b"".join(lines_left)}
     return alter_case
 
 
 def is_code_line(case: Case, line: bytes) -> bool:
     """Returns whether a line of maps shows executable memory that ever contained emitted code."""
-    found = re.match(rb"([0-9a-f]+)-([0-9a-f]+) \S*x", line)
-    return found is not None and any(first < int(found[2], 16) and after > int(found[1], 16)
+    match = re.match(rb"([0-9a-f]+)-([0-9a-f]+) \S*x", line)
+    return match is not None and any(first < int(match[2], 16) and after > int(match[1], 16)
                                      for first, after in case.code)
 
 
@@ -170,9 +170,9 @@ add("maps.without.libc", remove_lines(
 @kind("intervals.one.gone")
 def remove_one_interval(case: Case) -> Changes:
     lines = read_lines(case, "intervals")
-    at = [index for index, line in enumerate(lines) if line.startswith(b"interval")]
-    require(at, "the case's intervals hold none")
-    del lines[at[len(at) // 2]]
+    indexes = [index for index, line in enumerate(lines) if line.startswith(b"interval")]
+    require(indexes, "the case's intervals hold none")
+    del lines[indexes[len(indexes) // 2]]
     return {"intervals": b"".join(lines)}
 
 

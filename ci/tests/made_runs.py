@@ -68,8 +68,8 @@ class Made(Folder):
         self.write("KTAP version 1\n1..%d\n" % len(cases), name, label, "ktap.txt")
         self.write(json.dumps({**CELL, "kernel": label, "version": label + ".190-1", **cell}),
                    name, label, "cell.json")
-        for one in cases:
-            own = (name, label, "cases", one["case"])
+        for case in cases:
+            own = (name, label, "cases", case["case"])
             self.write(definition, *own, "case")
             self.write(json.dumps({"cpus": cpus}), *own, "env.json")
         return self.place(name)

@@ -22,11 +22,11 @@ class Compared(unittest.TestCase):
                   dump: int = 4096) -> agreement.Pair:
         """Pairs two stacks of one sample. @ours, @theirs: return addresses, innermost first. perf
         prints each but the first minus 1, so @theirs is converted."""
-        found = agreement.Unwound([(address - (at > 0), "") for at, address in enumerate(theirs)],
+        pair = agreement.Unwound([(address - (at > 0), "") for at, address in enumerate(theirs)],
                                   list(outside), libdw, 0)
         return agreement.pair_stacks(
-            {"pid": PID, "tid": PID, "time": 1, "chain": [], "frames": [hex(one) for one in ours],
-             "stop": stop, "dump": dump}, found, self.mappings)
+            {"pid": PID, "tid": PID, "time": 1, "chain": [], "frames": [hex(our) for our in ours],
+             "stop": stop, "dump": dump}, pair, self.mappings)
 
     def classify(self, *args: Any, **more: Any) -> str:
         comparison = agreement.Comparison()

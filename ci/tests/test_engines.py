@@ -170,7 +170,7 @@ class HandOver(Folder):
         done = self.hand_over("tmt", TMT_TEST_DATA=self.home)
         self.assertEqual(done.returncode, 0, done.stdout)
         results = json.loads(self.read("results.yaml"))
-        self.assertEqual([one["result"] for one in results],
+        self.assertEqual([result["result"] for result in results],
                          ["pass", "fail", "skip", "error", "info", "fail", "error", "fail"])
         self.assertEqual(results[1], {"name": "/s/fail", "result": "fail", "duration": "00:01:01",
                                       "log": ["run/s/fail/ktap.txt"]})
@@ -210,10 +210,10 @@ class Definitions(unittest.TestCase):
 
     def find_scripts(self, text: str) -> list[str]:
         """Returns the paths of this tree that @text runs, after checking that they exist."""
-        found = re.findall(r"(?:^|[ \n])((?:ci|\.ci)/[\w./]+)", text)
-        for path in found:
+        scripts = re.findall(r"(?:^|[ \n])((?:ci|\.ci)/[\w./]+)", text)
+        for path in scripts:
             self.assertTrue(os.path.exists(os.path.join(ROOT, path)), path)
-        return found
+        return scripts
 
     def test_lava(self) -> None:
         found = self.load("ci", "engines", "lava.yaml")

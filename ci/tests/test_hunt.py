@@ -544,7 +544,7 @@ class Recognition(unittest.TestCase):
     def test_the_results(self) -> None:
         """The files of this tree name findings, and the findings have titles."""
         found = known.read_results(os.path.join(os.path.dirname(__file__), "../../results"))
-        self.assertIn("perf.memfd-map", {one.finding for one in found.failures})
+        self.assertIn("perf.memfd-map", {failure.finding for failure in found.failures})
         self.assertEqual({one.finding for one in found.failures} - {*found.titles}, set())
         compressed = {"inject": "perf", "capture": "launch-by perf", "capture -z": ""}
         for metric, cause in (("names.unnamed", "hidden"), ("load.unnamed", "not-injected")):

@@ -225,8 +225,8 @@ class Kept(Folder):
         self.count_scores(self.run_dir("6.9", make_row("anon_exec"), make_row("prefork")))
         self.count_scores(self.run_dir("6.9", make_row("prefork", **GOOD), command="later"))
         kept = scores.load(self.place("kept", "6.9.jsonl"))
-        self.assertEqual([(one["workload"], one["right"]["good"], one["command"])
-                          for one in kept.rows],
+        self.assertEqual([(row["workload"], row["right"]["good"], row["command"])
+                          for row in kept.rows],
                          [("anon_exec", False, "again"), ("prefork", True, "later")])
 
     def test_lost_run_is_not_stored(self) -> None:

@@ -219,7 +219,7 @@ class Report(Made):
         kernels = [stored.load(self.place(self.store_dir, label + ".jsonl"))
                    for label in ("5.10", "6.1", "6.12")]
         changed = {name for names in summary.find_changed_cases(kernels).values() for name in names}
-        for name in {name for made in kernels for name in made.cases}:
+        for name in {name for kernel in kernels for name in kernel.cases}:
             outcomes = {made.cases[name]["outcome"] for made in kernels if name in made.cases}
             self.assertEqual(name in changed, len(outcomes) > 1, name)
         self.assertTrue(changed)

@@ -66,7 +66,7 @@ class Expected(unittest.TestCase):
         self.assertEqual(find_metrics(one), ["broken.dump", "cpu.samples too-few"])
 
     def test_condition_table(self) -> None:
-        self.assertEqual(len({one.name for one in CONDITIONS}), len(CONDITIONS))
+        self.assertEqual(len({condition.name for condition in CONDITIONS}), len(CONDITIONS))
         for one in CONDITIONS:
             self.assertRegex(one.name, r"^[a-z0-9-]+$")
             self.assertFalse(matches_all(one.errors, "samples.pace: 1 with cause too-many"),

@@ -57,10 +57,10 @@ def try_once(jitproof: str, name: str) -> Cells:
                             stdin=subprocess.DEVNULL, timeout=TIMEOUT)
     if result.returncode == 4:
         raise Missing(result.stderr.partition("skip: ")[2].strip())
-    found = [line for line in result.stdout.splitlines() if line.startswith('{"seed"')]
-    if result.returncode not in (0, 1) or not found:
+    lines = [line for line in result.stdout.splitlines() if line.startswith('{"seed"')]
+    if result.returncode not in (0, 1) or not lines:
         raise RuntimeError("exit %d: %s" % (result.returncode, result.stderr.strip()[-300:]))
-    cells: Cells = json.loads(found[-1])["cells"]
+    cells: Cells = json.loads(lines[-1])["cells"]
     return cells
 
 
@@ -121,7 +121,7 @@ def main() -> int:
     if options.install:
         install_qemu(runtimes)
     names = [name for name in process.run_or_raise([jitproof, "trial", "--list"]).split()
-             if any(fnmatch.fnmatch(name, one) for one in options.globs)]
+             if any(fnmatch.fnmatch(name, glob) for glob in options.globs)]
     results, skipped, failed = try_all(jitproof, names, options.install)
     if options.page:
         files.write(options.page, make_page(results, skipped))

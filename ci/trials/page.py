@@ -50,14 +50,14 @@ def describe(tried: Tried, cell: str) -> str:
 
 def make_row(tried: Tried) -> str:
     verdicts = {cell: tried.list_verdicts(cell) for cell in tried.rounds[0]}
-    red = [describe(tried, cell) for cell, found in verdicts.items() if any(found)]
-    without_fault = [cell for cell, found in verdicts.items() if found and not any(found)]
+    red = [describe(tried, cell) for cell, verdict in verdicts.items() if any(verdict)]
+    without_fault = [cell for cell, verdict in verdicts.items() if verdict and not any(verdict)]
     return "| %s | %s | %s |" % (tried.name, ", ".join(red) or "-", ", ".join(without_fault) or "-")
 
 
 def make_page(results: Sequence[Tried], skipped: Mapping[str, str]) -> str:
     steady = sum(not tried.unsteady_cells for tried in results)
-    minutes = sum(one.seconds for one in results) / 60
+    minutes = sum(result.seconds for result in results) / 60
     lines = [HEAD, "%d runtimes were tried in %.0f minutes; both rounds agree in each cell of %d."
              % (len(results), minutes, steady), TABLE,
              *(make_row(tried) for tried in results)]

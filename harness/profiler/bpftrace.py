@@ -49,12 +49,12 @@ def format_predicate(pid: int) -> str:
 
 def parse_frame(line: str) -> tuple[int, str | None, str] | None:
     """Returns (address, name or None, file) of a stack's line, or None for any other line."""
-    found = FRAME.match(line)
-    if not found:
+    match = FRAME.match(line)
+    if not match:
         return None
-    name = re.sub(r"\+(0x[0-9a-f]+|\d+)$", "", found[2])
-    known = name != "0x" + found[1].lstrip("0") and found[3] != "[unknown]"
-    return int(found[1], 16), name if known else None, found[3]
+    name = re.sub(r"\+(0x[0-9a-f]+|\d+)$", "", match[2])
+    known = name != "0x" + match[1].lstrip("0") and match[3] != "[unknown]"
+    return int(match[1], 16), name if known else None, match[3]
 
 
 class Bpftrace(Program):
@@ -77,12 +77,12 @@ class Bpftrace(Program):
         self.spawn()
         self.await_ticks("begin", 0, 1)
 
-    def await_ticks(self, what: str, after: int, count: int) -> None:
+    def await_ticks(self, action: str, after: int, count: int) -> None:
         """Waits until bpftrace has printed @count ticks later than @after (ns of its clock), and so
         all earlier samples. Raises Failed if it does not; @what: what failed, for the message."""
         until = time.monotonic() + TIMEOUT_S
         while sum(int(when) > after for when in TICK.findall(self.output())) < count:
-            self.wait(until, what)
+            self.wait(until, action)
 
     def output(self) -> bytes:
         with open(self.path(self.output_file), "rb") as file:
@@ -106,8 +106,8 @@ class Bpftrace(Program):
                 if sample:
                     yield sample
                 sample = (int(words[1]), int(words[2]), int(words[3]), [])
-            elif sample and (found := parse_frame(line)):
-                sample[3].append(found[:2])
+            elif sample and (frame := parse_frame(line)):
+                sample[3].append(frame[:2])
             elif lost := LOST.search(line):
                 self.lost += int(lost[1])
         if sample:

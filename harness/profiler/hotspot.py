@@ -40,13 +40,13 @@ class Parsed:
         self.symbols: dict[int, tuple[int, int]] = {}  # location -> strings (name, path)
 
     def records(self) -> Iterator[tuple[int, bytes]]:
-        at = len(MAGIC) + 4  # skips the version of QDataStream
-        while at + 4 <= len(self.data):
-            size, = struct.unpack_from("<I", self.data, at)
-            yield self.data[at + 4], self.data[at + 5:at + 4 + size]
-            at += 4 + size
-        if at != len(self.data):
-            raise protocol.Failed("hotspot-perfparser's stream is cut at %d" % at)
+        offset = len(MAGIC) + 4  # skips the version of QDataStream
+        while offset + 4 <= len(self.data):
+            size, = struct.unpack_from("<I", self.data, offset)
+            yield self.data[offset + 4], self.data[offset + 5:offset + 4 + size]
+            offset += 4 + size
+        if offset != len(self.data):
+            raise protocol.Failed("hotspot-perfparser's stream is cut at %d" % offset)
 
     def samples(self) -> Iterator[Sample]:
         for kind, body in self.records():
@@ -82,8 +82,8 @@ class Hotspot(Reader):
 
     @classmethod
     def reader_version(cls) -> str:
-        found = re.search(r"\d\S*", protocol.output_of(cls.program(), "--version"))
-        return found[0] if found else "?"
+        match = re.search(r"\d\S*", protocol.output_of(cls.program(), "--version"))
+        return match[0] if match else "?"
 
     @staticmethod
     def program() -> str:

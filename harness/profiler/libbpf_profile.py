@@ -39,10 +39,10 @@ class Profile(Program):
     def begin(self) -> None:
         self.output = b""
         # Use a terminal: only then the profiler flushes its first message at once.
-        self.terminal, other = pty.openpty()
-        tty.setraw(other)
-        self.spawn(other)
-        os.close(other)
+        self.terminal, terminal_end = pty.openpty()
+        tty.setraw(terminal_end)
+        self.spawn(terminal_end)
+        os.close(terminal_end)
         until = time.monotonic() + TIMEOUT_S
         while BEGUN not in self.output:
             if not self.read() or time.monotonic() > until:
@@ -52,11 +52,11 @@ class Profile(Program):
     def read(self) -> bool:
         """Appends more output to self.output. Returns False if the profiler has ended."""
         try:
-            more = os.read(self.terminal, 65536)
+            chunk = os.read(self.terminal, 65536)
         except OSError:  # EIO: the profiler closed its side
             return False
-        self.output += more
-        return bool(more)
+        self.output += chunk
+        return bool(chunk)
 
     def end(self) -> None:
         assert self.process

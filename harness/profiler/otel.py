@@ -28,11 +28,11 @@ SAMPLE = re.compile(r"^(\d+) (\d+) (\d+)((?: \S+)*)$", re.M)
 def parse_samples(text: str) -> Iterator[tuple[int, int, int, list[Frame]]]:
     """Yields (time in ns, pid, tid, frames). Leaves out a trailing "!", which is no frame but marks
     a failed stack walk."""
-    for found in SAMPLE.finditer(text):
-        words = found[4].split()
+    for match in SAMPLE.finditer(text):
+        words = match[4].split()
         while words and words[-1] == "!":
             words.pop()
-        yield (int(found[1]), int(found[2]), int(found[3]),
+        yield (int(match[1]), int(match[2]), int(match[3]),
                ["?" if word == "!" else unquote(word, errors="surrogateescape") for word in words])
 
 
@@ -66,7 +66,7 @@ class Otel(Program):
         self.others = list_other_processes(self.pid)
 
     def samples(self) -> int:
-        return sum(int(found[2]) not in self.others for found in SAMPLE.finditer(self.words()))
+        return sum(int(match[2]) not in self.others for match in SAMPLE.finditer(self.words()))
 
     def command(self) -> Sequence[str]:
         return (*make_tracefs_wrapper(), self.program(), str(self.options.freq))

@@ -139,10 +139,10 @@ class Recording:
         return version_of(find_perf())
 
     @staticmethod
-    def list_readers(own: bool) -> Iterator[shown.Reader]:
+    def list_readers(only_own: bool) -> Iterator[shown.Reader]:
         """Yields the versions of perf as readers of a perf.data. @own: only the version that
         records."""
-        return list_readers(own)
+        return list_readers(only_own)
 
     def __init__(self, perf: str, options: argparse.Namespace) -> None:
         self.options = options

@@ -28,7 +28,7 @@ class Script(Reader):
         return perf.version_of(perf.find_perf())
 
     @classmethod
-    def list_readers(cls, own: bool) -> Iterator[shown.Reader]:
+    def list_readers(cls, only_own: bool) -> Iterator[shown.Reader]:
         raise Missing("the adapter perf has this reader")
 
     @classmethod

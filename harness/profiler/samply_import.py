@@ -45,7 +45,7 @@ def find_symbols(profile: str) -> gecko.Symbols:
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as load:
         assert load.stdout
         try:
-            server = next((found[1] for found in map(SERVER.search, load.stdout) if found), None)
+            server = next((match[1] for match in map(SERVER.search, load.stdout) if match), None)
             if not server:
                 raise Failed("samply load names no symbol server")
             return gecko.ask_symbols(gecko.load(profile), urllib.parse.unquote(server))

@@ -68,8 +68,8 @@ class Sysprof(Program):
         program = cls.program()
         if "--no-sysprofd" not in output_of(program, "--help"):
             raise Missing("%s needs its daemon; python3 ci/peers sysprof" % program)
-        found = re.search(r"\d\S*", output_of(program, "--version"))
-        return found[0] if found else "?"
+        match = re.search(r"\d\S*", output_of(program, "--version"))
+        return match[0] if match else "?"
 
     def command(self) -> Sequence[str]:
         return (self.program(), "--no-sysprofd", "--no-decode", "--no-battery", "--no-cpu",
@@ -84,7 +84,7 @@ class Sysprof(Program):
         # Wait for samples: sysprof prints "Recording" seconds before it samples.
         self.await_samples("begin", 0)
 
-    def await_samples(self, what: str, after: int) -> None:
+    def await_samples(self, action: str, after: int) -> None:
         """Waits until the file has a sample of each CPU later than @after (ns). Keeps each CPU busy
         in turn, because an idle CPU has no samples. Raises Failed after TIMEOUT_S. @what: what
         sysprof did not do, for the message."""
@@ -92,10 +92,10 @@ class Sysprof(Program):
         until = time.monotonic() + TIMEOUT_S
         for cpu in cpus:
             os.sched_setaffinity(0, {cpu})
-            while not any(kind == SAMPLE and at == cpu and when > after
-                          for kind, at, when, _, _ in reversed(self.capture.frames)):
+            while not any(kind == SAMPLE and frame_cpu == cpu and when > after
+                          for kind, frame_cpu, when, _, _ in reversed(self.capture.frames)):
                 if self.ended() or time.monotonic() > until:
-                    raise self.failed("did not " + what)
+                    raise self.failed("did not " + action)
                 self.capture.read()
         os.sched_setaffinity(0, cpus)
 

@@ -75,8 +75,8 @@ def count_unittest(output: str) -> tuple[int, int, int]:
     tail = output.rsplit("\n", 3)[-2] if output.count("\n") > 2 else ""
 
     def find_count(word: str) -> int:
-        found = re.search(word + r"=(\d+)", tail)
-        return int(found.group(1)) if found else 0
+        match = re.search(word + r"=(\d+)", tail)
+        return int(match.group(1)) if match else 0
 
     failed = find_count("failures") + find_count("errors")
     skipped = find_count("skipped")

@@ -41,10 +41,10 @@ def find_cells(folder: str) -> list[str]:
 def find_cells_of_runs(folders: list[str]) -> Iterator[str]:
     """Yields the folders of cells of each run; each must have a cell."""
     for folder in folders:
-        found = find_cells(folder)
-        if not found:
+        cells = find_cells(folder)
+        if not cells:
             raise Partial("%s: no %s is in it or one level below" % (folder, CELL))
-        yield from found
+        yield from cells
 
 
 def make_header(cell: dict[str, Any]) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def make_header(cell: dict[str, Any]) -> dict[str, Any]:
 
 
 def join_reasons(cell: dict[str, Any]) -> str | None:
-    reasons = [one.get("reason") for one in (cell, *cell.get("groups", ()))]
+    reasons = [part.get("reason") for part in (cell, *cell.get("groups", ()))]
     return "\n".join(text for text in reasons if text) or None
 
 
@@ -82,24 +82,24 @@ def convert_case(path: str, result: dict[str, Any], smp: int, definition: str) -
             expect[name] = [*value["expect"], value["unit"]]
     judged = {name.removeprefix("judged."): metrics.pop(name)[0]
               for name in list(metrics) if name.startswith("judged.")}
-    made = {
+    converted = {
         "case": result["case"], "control": result["control"],
         "outcome": result["outcome"], "outcomes": [result["outcome"]],
         "why": replace_paths(result.get("why", ""), os.path.dirname(path)),
         "crashed": result.get("crashed"), "smp": smp,
         "judged": judged, "distinct": next(iter(metrics.pop("distinct", [])), None),
         "metrics": metrics, "expect": expect, "verdicts": result.get("verdicts", {}),
-        "exceptions": sorted([one["metric"], one["cause"], one["count"]]
-                             for one in result.get("exceptions", ())),
+        "exceptions": sorted([exception["metric"], exception["cause"], exception["count"]]
+                             for exception in result.get("exceptions", ())),
         "definition": definition}
-    return {key: value for key, value in made.items() if value is not None}
+    return {key: value for key, value in converted.items() if value is not None}
 
 
 def replace_paths(text: str, folder: str) -> str:
     """Replaces the path of a run, which differs between machines, by DIR. Replaces whole paths
     only: 6.1 is no part of 6.12. The result does not depend on the current directory."""
-    own = re.escape(os.path.abspath(folder))
-    return re.sub(r"(?<![\w.+~-])%s(?:%s)?(?![\w+~-]|\.\w)" % (own, re.escape(PARTIAL)),
+    own_path = re.escape(os.path.abspath(folder))
+    return re.sub(r"(?<![\w.+~-])%s(?:%s)?(?![\w+~-]|\.\w)" % (own_path, re.escape(PARTIAL)),
                   "DIR", text)
 
 
@@ -136,35 +136,35 @@ def load(folder: str) -> stored.Stored:
 
 
 def load_results(folder: str, header: dict[str, Any]) -> stored.Stored:
-    made = stored.Stored(folder, header, {}, {})
+    loaded = stored.Stored(folder, header, {}, {})
     if header["outcome"] not in stored.WHOLE:
-        made.lost = "%s: %s" % (header["outcome"], header.get("reason", "no reason given"))
-        return made
+        loaded.lost = "%s: %s" % (header["outcome"], header.get("reason", "no reason given"))
+        return loaded
     results = os.path.join(folder, "results.jsonl")
     for line, result in jsonl.read(results):
         name = result["case"]
-        own = find_case_folder(folder, name)
-        if not own:
+        case_folder = find_case_folder(folder, name)
+        if not case_folder:
             raise Malformed(results, line, "case '%s' has no folder" % name)
-        made.cases[name] = convert_case(
-            results, result, jsonl.read_one(os.path.join(own, "env.json"))["cpus"],
-            jsonl.read_bytes(os.path.join(own, "case")).decode())
+        loaded.cases[name] = convert_case(
+            results, result, jsonl.read_one(os.path.join(case_folder, "env.json"))["cpus"],
+            jsonl.read_bytes(os.path.join(case_folder, "case")).decode())
     if header["kind"] == "kernel" and os.path.exists(os.path.join(folder, "facts.jsonl")):
-        made.facts = load_facts(folder)
+        loaded.facts = load_facts(folder)
     plan = read_plan(folder)
-    if plan != len(made.cases):
-        made.lost = "PARTIAL: ktap.txt announces %d cases, results.jsonl has %d" % (
-            plan, len(made.cases))
-    return made
+    if plan != len(loaded.cases):
+        loaded.lost = "PARTIAL: ktap.txt announces %d cases, results.jsonl has %d" % (
+            plan, len(loaded.cases))
+    return loaded
 
 
 def load_whole(folder: str) -> stored.Stored:
-    made = load(folder)
-    if made.lost:
-        raise Partial("%s: %s" % (folder, made.lost))
-    if made.header["kind"] == "kernel" and not made.facts:
+    loaded = load(folder)
+    if loaded.lost:
+        raise Partial("%s: %s" % (folder, loaded.lost))
+    if loaded.header["kind"] == "kernel" and not loaded.facts:
         raise Partial("%s: has no facts.jsonl: `jitproof facts` did not run" % folder)
-    return made
+    return loaded
 
 
 def sum_metrics(several: Iterator[Any]) -> dict[str, list[int]]:
@@ -174,7 +174,7 @@ def sum_metrics(several: Iterator[Any]) -> dict[str, list[int]]:
             before = total.get(name, [0] * len(value))
             if len(before) != len(value):
                 raise Partial("metric %s is a rate with one seed, a count with another" % name)
-            total[name] = [one + other for one, other in zip(before, value)]
+            total[name] = [first + second for first, second in zip(before, value)]
     return dict(sorted(total.items()))
 
 
@@ -205,7 +205,7 @@ def merge_case(seeds: list[int], cases: list[dict[str, Any]]) -> dict[str, Any]:
                             for case in cases)
     # A case that was not judged with a seed has no expectations for that seed.
     expect = dict(collections.ChainMap(*(case["expect"] for case in reversed(cases))))
-    made = {
+    merged = {
         "case": first["case"], "control": first["control"], "outcome": outcome,
         "outcomes": [case["outcome"] for case in cases],
         "why": merge_reasons(seeds, cases, outcome),
@@ -220,14 +220,14 @@ def merge_case(seeds: list[int], cases: list[dict[str, Any]]) -> dict[str, Any]:
                      for method in sorted({name for case in cases for name in case["verdicts"]})},
         "exceptions": [[*key, count] for key, count in exceptions.items()],
         "definition": first.get("definition")}
-    return {key: value for key, value in made.items() if value is not None}
+    return {key: value for key, value in merged.items() if value is not None}
 
 
 def merge_seeds(several: list[stored.Stored]) -> stored.Stored:
     """Merges the runs of one kernel or tool with different seeds."""
-    several = sorted(several, key=lambda made: made.header["seeds"])
+    several = sorted(several, key=lambda cell: cell.header["seeds"])
     first = several[0]
-    seeds = [seed for made in several for seed in made.header["seeds"]]
+    seeds = [seed for cell in several for seed in cell.header["seeds"]]
     if len(set(seeds)) != len(seeds):
         raise Partial("%s: seed %d is there twice" % (
             first.label, next(seed for seed in seeds if seeds.count(seed) > 1)))
@@ -245,14 +245,14 @@ def merge_seeds(several: list[stored.Stored]) -> stored.Stored:
             if first.facts.get(name) != other.facts.get(name):
                 raise Partial("%s: fact %s differs between seeds" % (first.label, name))
     # The command of each seed repeats the runs of that seed.
-    commands = dict.fromkeys(made.header["command"] for made in several)
+    commands = dict.fromkeys(cell.header["command"] for cell in several)
     header = {**first.header, "seeds": seeds, "command": "; ".join(commands),
-              "outcome": max((made.header["outcome"] for made in several),
+              "outcome": max((cell.header["outcome"] for cell in several),
                              key=stored.WHOLE.index)}
-    reasons = [made.header["reason"] for made in several if "reason" in made.header]
+    reasons = [cell.header["reason"] for cell in several if "reason" in cell.header]
     if reasons:
         header["reason"] = "\n".join(dict.fromkeys(reasons))
-    cases = {name: merge_case(seeds, [made.cases[name] for made in several])
+    cases = {name: merge_case(seeds, [cell.cases[name] for cell in several])
              for name in sorted(first.cases)}
     return stored.Stored(first.path, header, cases, first.facts)
 
@@ -260,7 +260,7 @@ def merge_seeds(several: list[stored.Stored]) -> stored.Stored:
 def group_by_label(several: Iterable[stored.Stored],
                    merge: Callable[[list[stored.Stored]], stored.Stored]) -> list[stored.Stored]:
     """Merges the runs of each label with @merge. Returns them in the order of tables."""
-    found: dict[str, list[stored.Stored]] = {}
-    for made in several:
-        found.setdefault(made.label, []).append(made)
-    return sorted(map(merge, found.values()), key=lambda made: made.sort_key)
+    groups: dict[str, list[stored.Stored]] = {}
+    for cell in several:
+        groups.setdefault(cell.label, []).append(cell)
+    return sorted(map(merge, groups.values()), key=lambda cell: cell.sort_key)

@@ -25,9 +25,9 @@ def read_results(argument: str, folder: str) -> list[stored.Stored]:
     """Reads the results that the argument A or B names, in the order of tables. @folder: the folder
     with LABEL.jsonl, if the argument is a label."""
     if os.path.isdir(argument):
-        found = cells.find_cells(argument)
-        if found:
-            return cells.group_by_label(map(cells.load, found), merge_unless_lost)
+        results = cells.find_cells(argument)
+        if results:
+            return cells.group_by_label(map(cells.load, results), merge_unless_lost)
         several = stored.load_folder(argument)
         if not several:
             raise status.Malformed(argument, 0, "holds neither stored files nor a run")
@@ -39,54 +39,54 @@ def read_results(argument: str, folder: str) -> list[stored.Stored]:
 
 def merge_unless_lost(several: list[stored.Stored]) -> stored.Stored:
     """Merges the runs of one label. Returns the first lost run if there is one."""
-    lost = [made for made in several if made.lost]
+    lost = [cell for cell in several if cell.lost]
     return lost[0] if lost else cells.merge_seeds(several)
 
 
 def check_globs(globs: list[str], several: list[stored.Stored]) -> None:
     """Refuses a glob that matches no case, unless all runs were lost."""
-    names = {name for made in several for name in made.cases}
+    names = {name for cell in several for name in cell.cases}
     for glob in globs if names else ():
         if not fnmatch.filter(names, glob):
             raise status.Refused("no case matches %s" % glob)
 
 
-def select_cases(found: list[differences.Difference],
+def select_cases(changes: list[differences.Difference],
                  globs: list[str]) -> list[differences.Difference]:
     """Returns the differences of cases that match a glob, and the differences that belong to no
     case: lost runs and splats."""
-    return [one for one in found if not one.name or one.kind not in differences.FACTS
-            and any(fnmatch.fnmatchcase(one.name, glob) for glob in globs)]
+    return [change for change in changes if not change.name or change.kind not in differences.FACTS
+            and any(fnmatch.fnmatchcase(change.name, glob) for glob in globs)]
 
 
-def print_differences(found: list[differences.Difference], limit: int, out: IO[str]) -> None:
+def print_differences(changes: list[differences.Difference], limit: int, out: IO[str]) -> None:
     for kind, bad, title in differences.KINDS:
-        of_kind = [one for one in found if one.kind == kind]
+        of_kind = [change for change in changes if change.kind == kind]
         if not of_kind:
             continue
         print("%s%s (%d):" % ("REGRESSION: " if bad else "", title, len(of_kind)), file=out)
-        for one in of_kind[:limit]:
-            print("  %s: %s%s" % (one.label, one.name + ": " if one.name else "",
-                                  one.text.replace("\n", " | ")), file=out)
+        for change in of_kind[:limit]:
+            print("  %s: %s%s" % (change.label, change.name + ": " if change.name else "",
+                                  change.text.replace("\n", " | ")), file=out)
         if len(of_kind) > limit:
             print("  ... and %d more (--all)" % (len(of_kind) - limit), file=out)
 
 
 def run(options: argparse.Namespace) -> int:
-    one, other = (read_results(argument, options.folder) for argument in (options.a, options.b))
-    check_globs(options.case, one + other)
-    pairs = differences.pair_results(one, other)
-    found = list(differences.compare_pairs(pairs, options.exact))
+    before, after = (read_results(argument, options.folder) for argument in (options.a, options.b))
+    check_globs(options.case, before + after)
+    pairs = differences.pair_results(before, after)
+    changes = list(differences.compare_pairs(pairs, options.exact))
     if options.case:
-        found = select_cases(found, options.case)
-    print_differences(found, sys.maxsize if options.all else 40, sys.stdout)
-    bad = sum(each.kind in differences.REGRESSIONS for each in found)
-    figures = sum(each.kind == "figure" for each in found)
+        changes = select_cases(changes, options.case)
+    print_differences(changes, sys.maxsize if options.all else 40, sys.stdout)
+    bad = sum(each.kind in differences.REGRESSIONS for each in changes)
+    figures = sum(each.kind == "figure" for each in changes)
     if options.exact:
         bad += figures
-    compared = sum(all(made and not made.lost for made in pair) for pair in pairs)
+    compared = sum(all(cell and not cell.lost for cell in pair) for pair in pairs)
     print("%d pairs compared, %d differences, %d changed figures, %d regressions" % (
-        compared, len(found) - figures, figures, bad))
+        compared, len(changes) - figures, figures, bad))
     return 1 if bad else 0
 
 

@@ -17,12 +17,12 @@ nothing is written and the exit status is 99. The same runs always give the same
 def run(options: argparse.Namespace) -> int:
     several = cells.group_by_label(
         map(cells.load_whole, cells.find_cells_of_runs(options.dirs)), cells.merge_seeds)
-    texts = {made.label + ".jsonl": stored.format_stored(made) for made in several}
+    texts = {cell.label + ".jsonl": stored.format_stored(cell) for cell in several}
     files.replace(options.to, texts, stored.load)
-    for made in several:
+    for cell in several:
         print("%s: %d cases, %d facts, seeds %s" % (
-            os.path.relpath(os.path.join(options.to, made.label + ".jsonl")), len(made.cases),
-            len(made.facts), " ".join(map(str, made.header["seeds"]))))
+            os.path.relpath(os.path.join(options.to, cell.label + ".jsonl")), len(cell.cases),
+            len(cell.facts), " ".join(map(str, cell.header["seeds"]))))
     print("next: python3 ci/matrix report")
     return 0
 

@@ -31,12 +31,12 @@ TIMEOUT_S = 1800
 
 def describe_cell(options: argparse.Namespace, perf: perf_tools.Perf) -> dict[str, Any]:
     """Returns the content of cell.json without outcome and reason, which the run determines."""
-    own = [name for name in perf.packages if name.startswith("linux-perf")]
+    own_packages = [name for name in perf.packages if name.startswith("linux-perf")]
     number = "%d.%d" % perf.number[:2]
     command = ["python3", "ci/matrix", "tools", "--perf", number, "--seed", str(options.seed)]
     command += [word for case in options.case for word in ("--case", case)]
     return {"kind": "tool", "label": "perf-" + number, "version": perf.version,
-            "package": " ".join(own) or "as installed", "packages": sorted(perf.packages),
+            "package": " ".join(own_packages) or "as installed", "packages": sorted(perf.packages),
             "kernel": os.uname().release, "accelerator": "wall clock",
             "suite": " ".join(options.case), "command": shlex.join(command), "seed": options.seed}
 
@@ -95,11 +95,11 @@ def summarize_cell(cell: stored.Stored) -> str:
 def run(options: argparse.Namespace) -> int:
     options.case = options.case or list(CASES)
     lost = 0
-    for wanted in options.perf:
+    for version in options.perf:
         try:
-            perf = perf_tools.find(options.perf_dir, wanted)
+            perf = perf_tools.find(options.perf_dir, version)
         except Missing as reason:
-            print("perf %s: %s" % (wanted, reason), flush=True)
+            print("perf %s: %s" % (version, reason), flush=True)
             lost += 1
             continue
         # An absolute path: replace_paths() finds it in the reasons of cases.

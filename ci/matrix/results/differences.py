@@ -54,19 +54,19 @@ def format_outcome(case: dict[str, Any]) -> str:
     return "%s %s" % (case["outcome"], case["crashed"]) if case.get("crashed") else case["outcome"]
 
 
-def compare_outcome(one: dict[str, Any], other: dict[str, Any]) -> tuple[str, str] | None:
+def compare_outcome(old: dict[str, Any], new: dict[str, Any]) -> tuple[str, str] | None:
     """Returns (kind, text) of a changed outcome, or None."""
-    before, after = format_outcome(one), format_outcome(other)
+    before, after = format_outcome(old), format_outcome(new)
     if before == after:
         return None
     text = "%s -> %s" % (before, after)
-    if other["why"]:
-        text += ": " + get_first_line(other["why"])
-    if other["outcome"] in stored.BAD:
+    if new["why"]:
+        text += ": " + get_first_line(new["why"])
+    if new["outcome"] in stored.BAD:
         return "failure", text
-    if other["outcome"] == "SKIP":
+    if new["outcome"] == "SKIP":
         return "skipped", text
-    if other["outcome"] == "PASS" and one["outcome"] != "XFAIL":
+    if new["outcome"] == "PASS" and old["outcome"] != "XFAIL":
         return "fixed", text
     # XFAIL to PASS, or the reverse: the expectation changed.
     return "outcome", text
@@ -77,18 +77,18 @@ def is_judged(case: dict[str, Any]) -> bool:
     return bool(case["metrics"]) and case["outcome"] in (*GOOD, "FAIL", "XPASS")
 
 
-def compare_expectations(one: dict[str, Any], other: dict[str, Any]) -> Iterator[str]:
+def compare_expectations(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
     """Yields a text for each changed range, each changed line of the definition, and a changed
     `control`. Compares ranges only if both cases were judged."""
-    if is_judged(one) and is_judged(other):
-        before, after = one["expect"], other["expect"]
+    if is_judged(old) and is_judged(new):
+        before, after = old["expect"], new["expect"]
         for name in sorted(before.keys() | after.keys()):
             if before.get(name) != after.get(name):
                 yield "%s: %s -> %s" % (name, format_range(before.get(name)),
                                         format_range(after.get(name)))
-    if one["control"] != other["control"]:
-        yield "control: %s -> %s" % (format_value(one["control"]), format_value(other["control"]))
-    for line in list_line_differences(one.get("definition"), other.get("definition")):
+    if old["control"] != new["control"]:
+        yield "control: %s -> %s" % (format_value(old["control"]), format_value(new["control"]))
+    for line in list_line_differences(old.get("definition"), new.get("definition")):
         yield "definition: %s %s" % (line[0], line[1:].strip())
 
 
@@ -104,8 +104,8 @@ def list_line_differences(before: str | None, after: str | None) -> list[str]:
 def format_range(expected: list[Any] | None) -> str:
     if expected is None:
         return "none"
-    least, most, unit = expected
-    ends = ["" if end is None else "%g" % end for end in (least, most)]
+    low, high, unit = expected
+    ends = ["" if end is None else "%g" % end for end in (low, high)]
     return "%s..%s %s" % (ends[0], ends[1], unit)
 
 
@@ -138,23 +138,23 @@ def compare_figures(one: dict[str, Any], other: dict[str, Any], exact: bool) -> 
             yield "%s: %s -> %s" % (name, format_metric(old), format_metric(new))
 
 
-def compare_cases(label: str, one: dict[str, dict[str, Any]], other: dict[str, dict[str, Any]],
+def compare_cases(label: str, old: dict[str, dict[str, Any]], new: dict[str, dict[str, Any]],
                   exact: bool) -> Iterator[Difference]:
-    for name in sorted(one.keys() | other.keys()):
-        if name not in other:
-            yield Difference("gone", label, name, "was " + format_outcome(one[name]))
+    for name in sorted(old.keys() | new.keys()):
+        if name not in new:
+            yield Difference("gone", label, name, "was " + format_outcome(old[name]))
             continue
-        if name not in one:
-            bad = other[name]["outcome"] in stored.BAD
+        if name not in old:
+            bad = new[name]["outcome"] in stored.BAD
             yield Difference("failure" if bad else "new", label, name,
-                             "new: " + format_outcome(other[name]))
+                             "new: " + format_outcome(new[name]))
             continue
-        changed = compare_outcome(one[name], other[name])
+        changed = compare_outcome(old[name], new[name])
         if changed:
             yield Difference(changed[0], label, name, changed[1])
-        for text in compare_expectations(one[name], other[name]):
+        for text in compare_expectations(old[name], new[name]):
             yield Difference("expectation", label, name, text)
-        for text in compare_figures(one[name], other[name], exact):
+        for text in compare_figures(old[name], new[name], exact):
             yield Difference("figure", label, name, text)
 
 
@@ -172,49 +172,49 @@ def compare_facts(label: str, one: dict[str, dict[str, Any]],
                              "%s -> %s" % (format_value(old["value"]), format_value(new["value"])))
 
 
-def get_splats(made: stored.Stored) -> list[str]:
+def get_splats(cell: stored.Stored) -> list[str]:
     """Returns the splats of a run, as lines of the kernel's log."""
-    if made.header["outcome"] != "SPLAT":
+    if cell.header["outcome"] != "SPLAT":
         return []
-    return made.header.get("reason", "SPLAT").split("\n")
+    return cell.header.get("reason", "SPLAT").split("\n")
 
 
-def compare_splats(label: str, one: stored.Stored, other: stored.Stored) -> Iterator[Difference]:
-    before = get_splats(one)
+def compare_splats(label: str, old: stored.Stored, new_cell: stored.Stored) -> Iterator[Difference]:
+    before = get_splats(old)
     known = {VARIES.sub("", line) for line in before}
-    new = [line for line in get_splats(other) if VARIES.sub("", line) not in known]
+    new = [line for line in get_splats(new_cell) if VARIES.sub("", line) not in known]
     if new:
         yield Difference("splat", label, "", "%s -> %s" % (
-            "\n".join(before) or one.header["outcome"], "\n".join(new)))
+            "\n".join(before) or old.header["outcome"], "\n".join(new)))
 
 
-def is_exact_repeat(one: stored.Stored, other: stored.Stored) -> bool:
+def is_exact_repeat(old: stored.Stored, new: stored.Stored) -> bool:
     """Returns whether @other repeats @one under virtual time, so that every changed count is a
     difference. With another kernel, seed or set of cases, all counts change."""
-    return (one.header["exact"] and other.header["exact"]
-            and one.cases.keys() == other.cases.keys()
-            and all(one.header[key] == other.header[key] for key in ("label", "suite", "seeds")))
+    return (old.header["exact"] and new.header["exact"]
+            and old.cases.keys() == new.cases.keys()
+            and all(old.header[key] == new.header[key] for key in ("label", "suite", "seeds")))
 
 
-def compare(one: stored.Stored, other: stored.Stored, exact: bool) -> list[Difference]:
+def compare(old: stored.Stored, new: stored.Stored, exact: bool) -> list[Difference]:
     """Returns every difference of two results."""
-    label = other.label if one.label == other.label else "%s -> %s" % (one.label, other.label)
-    if other.lost:
-        return [Difference("lost", label, "", other.lost)]
-    return [*compare_splats(label, one, other),
-            *compare_cases(label, one.cases, other.cases, exact or is_exact_repeat(one, other)),
-            *compare_facts(label, one.facts, other.facts)]
+    label = new.label if old.label == new.label else "%s -> %s" % (old.label, new.label)
+    if new.lost:
+        return [Difference("lost", label, "", new.lost)]
+    return [*compare_splats(label, old, new),
+            *compare_cases(label, old.cases, new.cases, exact or is_exact_repeat(old, new)),
+            *compare_facts(label, old.facts, new.facts)]
 
 
-def compare_new(made: stored.Stored) -> list[Difference]:
+def compare_new(cell: stored.Stored) -> list[Difference]:
     """Returns every difference of a result that has no older result of its label."""
-    if made.lost:
-        return [Difference("lost", made.label, "", made.lost)]
-    found = [Difference("failure", made.label, case["case"], "new: " + format_outcome(case))
-             for case in made.cases.values() if case["outcome"] in stored.BAD]
-    found += [Difference("splat", made.label, "", line) for line in get_splats(made)]
-    return [*found, Difference("new", made.label, "", "%d cases, %d facts" % (
-        len(made.cases), len(made.facts)))]
+    if cell.lost:
+        return [Difference("lost", cell.label, "", cell.lost)]
+    changes = [Difference("failure", cell.label, case["case"], "new: " + format_outcome(case))
+             for case in cell.cases.values() if case["outcome"] in stored.BAD]
+    changes += [Difference("splat", cell.label, "", line) for line in get_splats(cell)]
+    return [*changes, Difference("new", cell.label, "", "%d cases, %d facts" % (
+        len(cell.cases), len(cell.facts)))]
 
 
 def pair_results(ones: list[stored.Stored],
@@ -225,19 +225,19 @@ def pair_results(ones: list[stored.Stored],
     not have: a run of kernels has lost no tool."""
     if len(ones) == len(others) == 1:
         return [(ones[0], others[0])]
-    kinds = {made.header["kind"] for made in others}
-    before = {made.label: made for made in ones if made.header["kind"] in kinds or not kinds}
-    after = {made.label: made for made in others}
+    kinds = {cell.header["kind"] for cell in others}
+    before = {cell.label: cell for cell in ones if cell.header["kind"] in kinds or not kinds}
+    after = {cell.label: cell for cell in others}
     return [(before.get(label), after.get(label)) for label in dict.fromkeys([*before, *after])]
 
 
-def compare_pairs(found: list[tuple[stored.Stored | None, stored.Stored | None]],
+def compare_pairs(pairs: list[tuple[stored.Stored | None, stored.Stored | None]],
                   exact: bool = False) -> Iterator[Difference]:
     """Yields every difference of the pairs. @exact: list every changed count."""
-    for one, other in found:
-        if one and other:
-            yield from compare(one, other, exact)
-        elif other:
-            yield from compare_new(other)
-        elif one:
-            yield Difference("lost", one.label, "", "there before, not any more")
+    for old, new in pairs:
+        if old and new:
+            yield from compare(old, new, exact)
+        elif new:
+            yield from compare_new(new)
+        elif old:
+            yield Difference("lost", old.label, "", "there before, not any more")

@@ -24,29 +24,29 @@ def load(folder: str) -> list[dict[str, str]]:
         table = tomllib.loads(jsonl.read_bytes(path).decode("utf-8"))
     except ValueError as error:
         raise Malformed(path, 0, str(error)[:200]) from error
-    found = table.get("explained", [])
-    if set(table) - {"explained"} or not isinstance(found, list):
+    entries = table.get("explained", [])
+    if set(table) - {"explained"} or not isinstance(entries, list):
         raise Malformed(path, 0, "expected nothing but [[explained]]")
-    for number, one in enumerate(found, 1):
+    for number, entry in enumerate(entries, 1):
         place = "%s: explanation %d" % (path, number)
-        if not {"fact", "why", "source"} <= set(one) <= KEYS:
+        if not {"fact", "why", "source"} <= set(entry) <= KEYS:
             raise Malformed(place, 0, "expected the keys fact, why, source and some of %s" %
                             ", ".join(sorted(KEYS)))
-        if ("from" in one, "to" in one) != (("architecture" not in one,) * 2):
+        if ("from" in entry, "to" in entry) != (("architecture" not in entry,) * 2):
             raise Malformed(place, 0, "expected 'from' and 'to', or 'architecture'")
-        if "from" in one and parse_numbers(one["from"]) >= parse_numbers(one["to"]):
+        if "from" in entry and parse_numbers(entry["from"]) >= parse_numbers(entry["to"]):
             raise Malformed(place, 0, "'to' is %s; expected a version later than 'from', %s" % (
-                one["to"], one["from"]))
-    return found
+                entry["to"], entry["from"]))
+    return entries
 
 
-def does_overlap(one: dict[str, str], before: str, after: str) -> bool:
+def does_overlap(entry: dict[str, str], before: str, after: str) -> bool:
     """Returns whether the range of an explanation overlaps the range of two kernels' labels. So an
     explanation stays valid when kernels in between are added or removed."""
-    if "from" not in one:
+    if "from" not in entry:
         return False
     old, new = parse_numbers(before), parse_numbers(after)
-    return max(old, parse_numbers(one["from"])) < min(new, parse_numbers(one["to"]))
+    return max(old, parse_numbers(entry["from"])) < min(new, parse_numbers(entry["to"]))
 
 
 def find_explanations(explanations: list[dict[str, str]], fact: str, before: str,
@@ -54,5 +54,5 @@ def find_explanations(explanations: list[dict[str, str]], fact: str, before: str
     """Returns the explanations of a fact that differs between two kernels' labels."""
     architecture = stored.find_architecture(after)
     same = stored.find_architecture(before) == architecture
-    return [one for one in explanations if fnmatch.fnmatchcase(fact, one["fact"]) and (
-        does_overlap(one, before, after) if same else one.get("architecture") == architecture)]
+    return [entry for entry in explanations if fnmatch.fnmatchcase(fact, entry["fact"]) and (
+        does_overlap(entry, before, after) if same else entry.get("architecture") == architecture)]

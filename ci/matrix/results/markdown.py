@@ -40,16 +40,16 @@ def format_code(text: str) -> str:
     return "`%s`" % text
 
 
-def format_link(made: stored.Stored, identity: str, text: str) -> str:
-    return "[%s](matrix/%s.jsonl#L%d)" % (text, made.label, made.lines[identity])
+def format_link(cell: stored.Stored, identity: str, text: str) -> str:
+    return "[%s](matrix/%s.jsonl#L%d)" % (text, cell.label, cell.lines[identity])
 
 
-def format_case_link(made: stored.Stored, name: str, text: str) -> str:
-    return format_link(made, stored.make_case_id(made.label, name), text)
+def format_case_link(cell: stored.Stored, name: str, text: str) -> str:
+    return format_link(cell, stored.make_case_id(cell.label, name), text)
 
 
-def format_header_link(made: stored.Stored) -> str:
-    return format_link(made, made.label, escape(made.label))
+def format_header_link(cell: stored.Stored) -> str:
+    return format_link(cell, cell.label, escape(cell.label))
 
 
 def format_row(*cells: str) -> str:
@@ -71,22 +71,22 @@ def format_outcome(case: dict[str, Any]) -> str:
 
 def format_cpu_counts(several: list[stored.Stored], names: Iterable[str]) -> str:
     """Lists the numbers of processors that the cases ran on."""
-    found = sorted({made.cases[name]["smp"] for made in several for name in names
-                    if name in made.cases})
-    return ", ".join(map(str, found))
+    counts = sorted({cell.cases[name]["smp"] for cell in several for name in names
+                    if name in cell.cases})
+    return ", ".join(map(str, counts))
 
 
 def make_outcome_table(several: list[stored.Stored]) -> Iterator[str]:
     """Makes a table with a row for each case and a column for each kernel or tool."""
-    names = sorted({name for made in several for name in made.cases})
+    names = sorted({name for cell in several for name in cell.cases})
     yield from format_table("case", "CPUs", *map(format_header_link, several))
     for name in names:
-        cells = [format_case_link(made, name, escape(format_outcome(made.cases[name])))
-                 if name in made.cases else "" for made in several]
+        cells = [format_case_link(cell, name, escape(format_outcome(cell.cases[name])))
+                 if name in cell.cases else "" for cell in several]
         yield format_row(format_code(name), format_cpu_counts(several, [name]), *cells)
     counts = ["%d of %d" % (sum(case["outcome"] in differences.GOOD
-                                for case in made.cases.values()), len(made.cases))
-              for made in several]
+                                for case in cell.cases.values()), len(cell.cases))
+              for cell in several]
     yield format_row("PASS or XFAIL, of all cases", "", *counts)
 
 
@@ -106,8 +106,8 @@ def format_metric(metric: list[int]) -> str:
 def find_changed_metrics(several: list[stored.Stored]) -> Iterator[tuple[str, str]]:
     """Yields (case, metric) of rates that differ by more than chance, and of plain counts that
     differ although a case expects an exact count."""
-    for name in sorted({name for made in several for name in made.cases}):
-        cases = [made.cases[name] for made in several if name in made.cases]
+    for name in sorted({name for cell in several for name in cell.cases}):
+        cases = [cell.cases[name] for cell in several if name in cell.cases]
         metrics = sorted({metric for case in cases for metric in case["metrics"]})
         for metric in metrics:
             if metric in stored.AREAS:
@@ -128,9 +128,9 @@ def is_exact(expected: list[Any] | None) -> bool:
 def make_figure_table(several: list[stored.Stored]) -> Iterator[str]:
     yield from format_table("case", "metric", *map(format_header_link, several))
     for name, metric in find_changed_metrics(several):
-        cells = [format_case_link(made, name, format_metric(made.cases[name]["metrics"][metric]))
-                 if metric in made.cases.get(name, {"metrics": ()})["metrics"] else ""
-                 for made in several]
+        cells = [format_case_link(cell, name, format_metric(cell.cases[name]["metrics"][metric]))
+                 if metric in cell.cases.get(name, {"metrics": ()})["metrics"] else ""
+                 for cell in several]
         yield format_row(format_code(name), format_code(metric), *cells)
 
 
@@ -147,15 +147,15 @@ def format_fact(fact: dict[str, Any]) -> str:
 def group_by_value(several: list[stored.Stored],
                    name: str) -> list[tuple[str, list[stored.Stored]]]:
     """Groups neighbours with the same value of a fact. Returns (value, results) of each group."""
-    asked = (made for made in several if name in made.facts)
+    with_fact = (cell for cell in several if name in cell.facts)
     runs = [list(run) for _, run in itertools.groupby(
-        asked, lambda made: json.dumps(made.facts[name]["value"]))]
+        with_fact, lambda cell: json.dumps(cell.facts[name]["value"]))]
     return [(format_fact(run[0].facts[name]), run) for run in runs]
 
 
 def link_facts(members: list[stored.Stored], name: str) -> str:
-    return " ".join(format_link(made, stored.make_fact_id(made.label, name), escape(made.label))
-                    for made in members)
+    return " ".join(format_link(cell, stored.make_fact_id(cell.label, name), escape(cell.label))
+                    for cell in members)
 
 
 def link_commits(text: str) -> str:
@@ -168,20 +168,20 @@ def link_commits(text: str) -> str:
 def explain_changes(known: list[dict[str, str]], name: str,
                     kernels: list[stored.Stored]) -> Iterator[str]:
     """Yields both labels and the explanations of each change of a fact."""
-    for one, other in summary.list_changes(kernels, name):
+    for before, after in summary.list_changes(kernels, name):
         reasons = "; ".join("%s *(%s)*" % (link_commits(why["why"]), escape(why["source"]))
-                            for why in explained.find_explanations(known, name, one, other))
-        yield "%s → %s: %s" % (escape(one), escape(other), reasons or "**unexplained**")
+                            for why in explained.find_explanations(known, name, before, after))
+        yield "%s → %s: %s" % (escape(before), escape(after), reasons or "**unexplained**")
 
 
 def make_fact_table(kernels: list[stored.Stored], known: list[dict[str, str]]) -> Iterator[str]:
-    names = sorted({name for made in kernels for name in made.facts})
+    names = sorted({name for kernel in kernels for name in kernel.facts})
     yield from format_table("fact", "what it is", "values", "between which kernels, and why")
     for name in names:
         runs = group_by_value(kernels, name)
         if len(runs) > 1:
-            meaning = next(made.facts[name].get("about", "") for made in kernels
-                           if name in made.facts)
+            meaning = next(cell.facts[name].get("about", "") for cell in kernels
+                           if name in cell.facts)
             yield format_row(format_code(name), escape(meaning),
                              "<br>".join("%s: %s" % (link_facts(members, name), format_code(value))
                                          for value, members in runs),
@@ -190,7 +190,7 @@ def make_fact_table(kernels: list[stored.Stored], known: list[dict[str, str]]) -
 
 def make_same_fact_table(kernels: list[stored.Stored]) -> Iterator[str]:
     yield from format_table("fact", "value", "kernels")
-    for name in sorted({name for made in kernels for name in made.facts}):
+    for name in sorted({name for kernel in kernels for name in kernel.facts}):
         runs = group_by_value(kernels, name)
         if len(runs) == 1:
             yield format_row(format_code(name), format_code(runs[0][0]), link_facts(runs[0][1],
@@ -199,33 +199,33 @@ def make_same_fact_table(kernels: list[stored.Stored]) -> Iterator[str]:
 
 def crash_table(several: list[stored.Stored]) -> Iterator[str]:
     yield from format_table("by", "case", "signal", "last words")
-    for made in several:
-        for name, case in sorted(made.cases.items()):
+    for cell in several:
+        for name, case in sorted(cell.cases.items()):
             if case.get("crashed"):
-                yield format_row(format_header_link(made), format_code(name),
-                                 format_case_link(made, name, escape(case["crashed"])),
+                yield format_row(format_header_link(cell), format_code(name),
+                                 format_case_link(cell, name, escape(case["crashed"])),
                                  escape(differences.get_first_line(case["why"])))
 
 
 def make_bad_table(several: list[stored.Stored]) -> Iterator[str]:
     """Makes a table of every case that did not pass, grouped by outcome and reason."""
     yield from format_table("by", "outcome", "cases", "why")
-    for made in several:
-        found: dict[tuple[str, str], list[str]] = {}
-        for name, case in sorted(made.cases.items()):
+    for cell in several:
+        names_of: dict[tuple[str, str], list[str]] = {}
+        for name, case in sorted(cell.cases.items()):
             if case["outcome"] != "PASS":
-                found.setdefault((format_outcome(case), case["why"]), []).append(name)
-        for (outcome, why), names in sorted(found.items()):
-            yield format_row(format_header_link(made), escape(outcome),
-                             " ".join(format_case_link(made, name, escape(name)) for name in names),
+                names_of.setdefault((format_outcome(case), case["why"]), []).append(name)
+        for (outcome, why), names in sorted(names_of.items()):
+            yield format_row(format_header_link(cell), escape(outcome),
+                             " ".join(format_case_link(cell, name, escape(name)) for name in names),
                              escape(why.replace("\n", "; ")))
 
 
 def make_built_table(several: list[stored.Stored]) -> Iterator[str]:
     yield from format_table("", "version", "package", "CPUs", "runs on", "suite", "seeds",
                             "cases, facts", "run", "command")
-    for made in several:
-        header = made.header
+    for cell in several:
+        header = cell.header
         package = header["package"] or "-"
         if header.get("sha256"):
             package += ", sha256 " + header["sha256"][:12]
@@ -234,8 +234,8 @@ def make_built_table(several: list[stored.Stored]) -> Iterator[str]:
             "kernel %s, %s" % (header["kernel"], header["accelerator"])
         if header.get("qemu"):
             runs_on = "QEMU %s, %s" % (header["qemu"], runs_on)
-        yield format_row(format_header_link(made), escape(header["version"]), escape(package),
-                         format_cpu_counts([made], made.cases), escape(runs_on),
+        yield format_row(format_header_link(cell), escape(header["version"]), escape(package),
+                         format_cpu_counts([cell], cell.cases), escape(runs_on),
                          escape(header["suite"]), " ".join(map(str, header["seeds"])),
                          "%d, %d" % (header["cases"], header["facts"]),
                          escape(" ".join([header["outcome"], header.get("reason", "")])),
@@ -281,8 +281,8 @@ def make_summary(kernels: list[stored.Stored], tools: list[stored.Stored],
 
 def make_page(several: list[stored.Stored], known: list[dict[str, str]]) -> str:
     """Returns the text of MATRIX.md. @known: the explanations of facts."""
-    kernels = [made for made in several if made.header["kind"] == "kernel"]
-    tools = [made for made in several if made.header["kind"] == "tool"]
+    kernels = [cell for cell in several if cell.header["kind"] == "kernel"]
+    tools = [cell for cell in several if cell.header["kind"] == "tool"]
     lines = [HEAD.rstrip("\n"), *make_summary(kernels, tools, known)]
     lines += format_section("Kernels and cases", make_outcome_table(kernels) if kernels else ())
     if kernels:

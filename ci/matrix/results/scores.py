@@ -54,8 +54,8 @@ def load_cell(folder: str) -> Kernel:
         for row in score["workloads"]:
             kept = {"profiler": score["profiler"], "version": score["version"],
                     "command": cell["command"], **{key: row[key] for key in ROW if key in row}}
-            kept["exceptions"] = [{key: one[key] for key in EXCEPTION}
-                                  for one in row["exceptions"]]
+            kept["exceptions"] = [{key: exception[key] for key in EXCEPTION}
+                                  for exception in row["exceptions"]]
             rows.append(kept)
     return Kernel({key: cell[key] for key in HEADER}, rows)
 
@@ -107,8 +107,8 @@ class Board:
 
 def parse_verdicts(cell: str) -> set[tuple[str, ...]]:
     """Parses a shown cell. Returns the wrong columns of each of its rounds, () for "ok"."""
-    return {() if one == "ok" else tuple(part.split()[0] for part in one.split(", "))
-            for one in cell.removeprefix("varies: ").split(" / ")}
+    return {() if verdict == "ok" else tuple(part.split()[0] for part in verdict.split(", "))
+            for verdict in cell.removeprefix("varies: ").split(" / ")}
 
 
 def group_kernels(board: Board, scene: str) -> Iterator[str]:
@@ -125,24 +125,24 @@ def find_spreads(board: Board, scene: str) -> Iterator[str]:
     more than chance."""
     for column in RATES:
         rates = {label: row[column] for label, row in board.rows[scene].items() if column in row}
-        values = [[one["k"], one["n"]] for one in rates.values()]
+        values = [[rate["k"], rate["n"]] for rate in rates.values()]
         if markdown.do_any_differ(values):
-            least, most = (pick(rates, key=lambda label: rates[label]["k"] / rates[label]["n"])
+            lowest, most = (pick(rates, key=lambda label: rates[label]["k"] / rates[label]["n"])
                            for pick in (min, max))
             yield "%s (%s) to %s (%s)" % (
-                format_figure(column, [board.rows[scene][least]]), least,
+                format_figure(column, [board.rows[scene][lowest]]), lowest,
                 format_figure(column, [board.rows[scene][most]]).removeprefix(column + " "), most)
 
 
-def needs_explanation(board: Board, scene: str, there: str) -> bool:
+def needs_explanation(board: Board, scene: str, stored_verdict: str) -> bool:
     """Returns whether a scene differs between kernels, or from the cell @there of PROFILERS.md."""
     cell = board.cells[scene]
     return cell.do_rounds_differ or any(find_spreads(board, scene)) or \
-        (there != "-" and not set(cell.verdicts) <= parse_verdicts(there))
+        (stored_verdict != "-" and not set(cell.verdicts) <= parse_verdicts(stored_verdict))
 
 
 def make_difference_section(boards: list[Board],
-                            others: dict[tuple[str, str], str]) -> Iterator[str]:
+                            stored_cells: dict[tuple[str, str], str]) -> Iterator[str]:
     reasons = page.read_known("guests")
     yield from ("", "## Where they differ", "",
                 "Cells in which other columns are wrong than on another kernel, or than in "
@@ -150,10 +150,10 @@ def make_difference_section(boards: list[Board],
                 *markdown.format_table("profiler", "workload", "wrong", "why"))
     for board in boards:
         for scene in board.cells:
-            stored_cell = others.get((board.profiler, scene), "-")
+            stored_cell = stored_cells.get((board.profiler, scene), "-")
             if needs_explanation(board, scene, stored_cell):
                 wrong = [*group_kernels(board, scene), "PROFILERS: " + " or ".join(
-                    sorted(", ".join(one) or "ok" for one in parse_verdicts(stored_cell)))]
+                    sorted(", ".join(verdict) or "ok" for verdict in parse_verdicts(stored_cell)))]
                 wrong += find_spreads(board, scene)
                 yield markdown.format_row(board.profiler, scene, "; ".join(wrong),
                                           page.explain_variation(

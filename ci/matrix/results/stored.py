@@ -50,14 +50,14 @@ def find_architecture(label: str) -> str:
     return next((name for name in ARCHITECTURES if label.endswith("-" + name)), "")
 
 
-def find_predecessor(kernels: list[Stored], at: int, fact: str) -> Stored | None:
+def find_predecessor(kernels: list[Stored], index: int, fact: str) -> Stored | None:
     """Returns the kernel whose value of a fact is compared with that of kernels[at]: the one before
     of the same architecture; for the first of an architecture, the same version on x86-64."""
-    label = kernels[at].label
+    label = kernels[index].label
     architecture = find_architecture(label)
-    asked = [made for made in kernels[:at] if fact in made.facts]
-    same = [made for made in asked if find_architecture(made.label) == architecture]
-    return next(iter(same[-1:] or [made for made in asked
+    with_fact = [kernel for kernel in kernels[:index] if fact in kernel.facts]
+    of_architecture = [made for made in with_fact if find_architecture(made.label) == architecture]
+    return next(iter(of_architecture[-1:] or [made for made in with_fact
                                    if "%s-%s" % (made.label, architecture) == label]), None)
 
 
@@ -112,10 +112,10 @@ def load_records(path: str) -> Stored:
         stored.lines[wanted] = line
     if stored is None:
         raise Malformed(path, 0, "is empty")
-    for key, found in (("cases", stored.cases), ("facts", stored.facts)):
-        if stored.header[key] != len(found):
+    for key, loaded in (("cases", stored.cases), ("facts", stored.facts)):
+        if stored.header[key] != len(loaded):
             raise Malformed(path, 1, "the header announces %d %s, the file has %d" % (
-                stored.header[key], key, len(found)))
+                stored.header[key], key, len(loaded)))
     if os.path.basename(path) != stored.label + ".jsonl":
         raise Malformed(path, 1, "is '%s'; expected %s.jsonl" % (stored.label, stored.label))
     return stored
@@ -127,20 +127,20 @@ def load_folder(folder: str) -> list[Stored]:
         names = sorted(os.listdir(folder))
     except OSError as error:
         raise Malformed(folder, 0, error.strerror) from error
-    found = [load(os.path.join(folder, name)) for name in names if name.endswith(".jsonl")]
-    return sorted(found, key=lambda stored: stored.sort_key)
+    loaded = [load(os.path.join(folder, name)) for name in names if name.endswith(".jsonl")]
+    return sorted(loaded, key=lambda stored: stored.sort_key)
 
 
 # Shares of an area of bytes and time. They count no trials, so they have no confidence interval.
 AREAS = ("coverage.area",)
 
 
-def differ_significantly(one: list[int], other: list[int]) -> bool:
+def differ_significantly(a: list[int], b: list[int]) -> bool:
     """Returns whether two values of a metric differ by more than chance: counts if they are not
     equal, rates if their 95 % intervals do not overlap."""
-    if len(one) != len(other):
+    if len(a) != len(b):
         return True
-    if len(one) == 1:
-        return one != other
-    low, high = compute_wilson(*one), compute_wilson(*other)
+    if len(a) == 1:
+        return a != b
+    low, high = compute_wilson(*a), compute_wilson(*b)
     return low[1] < high[0] or high[1] < low[0]

@@ -16,20 +16,20 @@ Change = tuple[str, str]  # labels of the last kernel before and the first after
 
 def list_changes(kernels: list[stored.Stored], name: str) -> Iterator[Change]:
     """Yields the labels of the kernels between which a fact changes."""
-    for at, made in enumerate(kernels):
-        before = stored.find_predecessor(kernels, at, name) if name in made.facts else None
-        if before and before.facts[name]["value"] != made.facts[name]["value"]:
-            yield before.label, made.label
+    for index, cell in enumerate(kernels):
+        before = stored.find_predecessor(kernels, index, name) if name in cell.facts else None
+        if before and before.facts[name]["value"] != cell.facts[name]["value"]:
+            yield before.label, cell.label
 
 
 def find_changes(kernels: list[stored.Stored]) -> dict[Change, list[str]]:
     """Returns the facts that change between neighbours, by the labels of both."""
-    found = dict[Change, list[str]]()
-    for name in sorted({name for made in kernels for name in made.facts}):
+    changes = dict[Change, list[str]]()
+    for name in sorted({name for cell in kernels for name in cell.facts}):
         for change in list_changes(kernels, name):
-            found.setdefault(change, []).append(name)
-    order = [made.label for made in kernels]
-    return dict(sorted(found.items(), key=lambda item: order.index(item[0][1])))
+            changes.setdefault(change, []).append(name)
+    order = [kernel.label for kernel in kernels]
+    return dict(sorted(changes.items(), key=lambda item: order.index(item[0][1])))
 
 
 def find_commits(text: str) -> list[str]:
@@ -44,24 +44,24 @@ def list_commits(known: list[dict[str, str]], change: Change, facts: list[str]) 
 
 def find_changed_cases(several: list[stored.Stored]) -> dict[str, list[str]]:
     """Returns the cases whose outcomes differ, by the text "OUTCOME from LABEL to LABEL, ..."."""
-    found = dict[str, list[str]]()
-    for name in sorted({name for made in several for name in made.cases}):
-        asked = [made for made in several if name in made.cases]
-        runs = [(outcome, [made.label for made in run]) for outcome, run in itertools.groupby(
-            asked, lambda made: differences.format_outcome(made.cases[name]))]
+    changed_cases = dict[str, list[str]]()
+    for name in sorted({name for cell in several for name in cell.cases}):
+        with_case = [cell for cell in several if name in cell.cases]
+        runs = [(outcome, [cell.label for cell in run]) for outcome, run in itertools.groupby(
+            with_case, lambda cell: differences.format_outcome(cell.cases[name]))]
         if len(runs) > 1:
             text = ", ".join("%s from %s to %s" % (outcome, labels[0], labels[-1])
                              if len(labels) > 1 else "%s with %s" % (outcome, labels[0])
                              for outcome, labels in runs)
-            found.setdefault(text, []).append(name)
-    return found
+            changed_cases.setdefault(text, []).append(name)
+    return changed_cases
 
 
 def list_first(texts: Iterable[str]) -> str:
     """Returns a list of the first SHOWN texts, and how many more there are."""
     texts = list(texts)
-    more = ["%d more" % (len(texts) - SHOWN)] if len(texts) > SHOWN else []
-    return ", ".join(texts[:SHOWN] + more)
+    hidden = ["%d more" % (len(texts) - SHOWN)] if len(texts) > SHOWN else []
+    return ", ".join(texts[:SHOWN] + hidden)
 
 
 def list_cases(several: list[stored.Stored]) -> Iterator[str]:
@@ -69,7 +69,7 @@ def list_cases(several: list[stored.Stored]) -> Iterator[str]:
     differ."""
     if not several:
         return
-    names = {name for made in several for name in made.cases}
+    names = {name for cell in several for name in cell.cases}
     changed = find_changed_cases(several)
     yield "%d of %d cases have the same outcome with every %s of %s to %s." % (
         len(names) - sum(map(len, changed.values())), len(names),

@@ -10,7 +10,7 @@ from ci.matrix.vm import guest, initramfs, kernels, qemu
 SECONDS = 30
 
 
-def try_kvm(found: qemu.Qemu, kernel: kernels.Kernel, init: str) -> tuple[bool, str]:
+def try_kvm(emulator: qemu.Qemu, kernel: kernels.Kernel, init: str) -> tuple[bool, str]:
     """Returns (True, "") or (False, the reason). Leaves no process behind."""
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return False, "/dev/kvm cannot be opened"
@@ -22,7 +22,7 @@ def try_kvm(found: qemu.Qemu, kernel: kernels.Kernel, init: str) -> tuple[bool, 
         qemu.create_files(work, machine, initramfs.build(init, initramfs.Content(
             texts={"job": ""})))
         try:
-            watch = guest.run(qemu.make_command(found, machine), work, limits, threading.Event(),
+            watch = guest.run(qemu.make_command(emulator, machine), work, limits, threading.Event(),
                               lambda text: None)
         except guest.Lost as reason:
             return False, str(reason)

@@ -183,9 +183,9 @@ class Cell:
         planned = sum(group["cases"] for group in self.groups)
         # `jitproof judge` reads the number of cases from it and notices a missing case.
         self.write("cases/ktap.txt", "KTAP version 1\n1..%d\n" % planned)
-        done = process.run([os.path.abspath(self.plan.jitproof), "judge", "--results",
+        result = process.run([os.path.abspath(self.plan.jitproof), "judge", "--results",
                             "results.jsonl", "cases"], cwd=self.folder)
-        self.write("ktap.txt", done.stdout)
+        self.write("ktap.txt", result.stdout)
         outcomes: collections.Counter[str] = collections.Counter()
         results: list[dict[str, Any]] = []
         try:
@@ -195,10 +195,10 @@ class Cell:
             cell["unlisted_skips"] = suites.find_unlisted_skips(
                 results, self.plan.config.get("skips", []), self.plan.kernel.version)
         except (ValueError, KeyError, TypeError) as error:
-            done.returncode = 99
-            done.stderr += str(error)
+            result.returncode = 99
+            result.stderr += str(error)
         cell["cases"] = dict(sorted(outcomes.items()))
-        if done.returncode not in (0, 1, 4) or sum(outcomes.values()) != planned:
+        if result.returncode not in (0, 1, 4) or sum(outcomes.values()) != planned:
             cell["outcome"] = "ERROR"
             cell["reason"] = "jitproof judge: status %d, %d of %d cases: %s" % (
-                done.returncode, sum(outcomes.values()), planned, done.stderr.strip()[-500:])
+                result.returncode, sum(outcomes.values()), planned, result.stderr.strip()[-500:])

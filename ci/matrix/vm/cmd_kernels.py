@@ -24,13 +24,13 @@ def run(options: argparse.Namespace) -> int:
     kernels, missing = Kernels(config["kernels"], options.cache), 0
     if options.update:
         kernels.update()
-    for wanted in config["kernels"]["versions"]:
+    for version in config["kernels"]["versions"]:
         try:
-            package = kernels.resolve(wanted)
-            more = (" " + kernels.find(wanted).path) if options.download else ""
-            print("%s: %s %s sha256:%s%s" % (wanted, package.name, package.version,
-                                             package.sha256, more), flush=True)
+            package = kernels.resolve(version)
+            path = (" " + kernels.find(version).path) if options.download else ""
+            print("%s: %s %s sha256:%s%s" % (version, package.name, package.version,
+                                             package.sha256, path), flush=True)
         except Missing as reason:
             missing += 1
-            print("%s: %s" % (wanted, reason), flush=True)
+            print("%s: %s" % (version, reason), flush=True)
     return Missing.status if missing else 0

@@ -83,18 +83,18 @@ def build_initrds(options: argparse.Namespace, groups: list[suites.Group], confi
                   missing: dict[str, str]) -> dict[str, bytes]:
     """Builds the initramfs of each group. If a group's profiler is not installed, stores the reason
     in @missing. @config: the table [qemu]."""
-    made = dict[str, bytes]()
+    initrds = dict[str, bytes]()
     for group in groups:
         try:
             # The facts depend on the kernel only: one group collects them.
-            made[group.name] = job.build(options.guest, options.init, group, options.seed,
+            initrds[group.name] = job.build(options.guest, options.init, group, options.seed,
                                          not options.no_facts and group is groups[0]
                                          and not group.profiler,
                                          options.peers, config.get("loader", []),
                                          config.get("root", ""))
         except Missing as reason:
             missing[group.name] = str(reason)
-    return made
+    return initrds
 
 
 def choose_programs(options: argparse.Namespace) -> None:
@@ -120,37 +120,37 @@ def plan_cells(options: argparse.Namespace,
     suite = options.suite or ("full" if options.case else "short")
     groups = suites.make_groups(config, suites.list_names(config, suite, options.jitproof), suite,
                                 options.case)
-    found = qemu.find(config["qemu"], options.cache)
+    position = qemu.find(config["qemu"], options.cache)
     kernels = Kernels(config["kernels"], options.cache)
-    made, missing = list[Plan](), dict[str, str]()
+    plans, missing = list[Plan](), dict[str, str]()
     initrds = build_initrds(options, groups, config["qemu"], missing)
     groups = [group for group in groups if group.name in initrds]
     if not groups:
-        return made, missing
+        return plans, missing
     accel = options.accel
-    for wanted in dict.fromkeys(options.kernel or config["kernels"]["versions"]):
+    for version in dict.fromkeys(options.kernel or config["kernels"]["versions"]):
         try:
-            kernel = kernels.find(wanted)
+            kernel = kernels.find(version)
             if options.arch != configuration.NATIVE:
                 # The folder of the same kernel for this machine has the label without the
                 # architecture.
                 kernel = dataclasses.replace(kernel, label=kernel.label + "-" + options.arch)
         except Missing as reason:
-            missing[wanted] = str(reason)
+            missing[version] = str(reason)
             continue
         if accel == "auto":
-            works, why = accelerator.try_kvm(found, kernel, options.init)
+            works, why = accelerator.try_kvm(position, kernel, options.init)
             accel = "kvm" if works else "tcg"
             print("accelerator: %s%s" % (accel, "" if works else ", because KVM: " + why),
                   file=sys.stderr)
-        made.append(Plan(kernel, found, tuple(groups), config, initrds, options.jitproof, suite,
+        plans.append(Plan(kernel, position, tuple(groups), config, initrds, options.jitproof, suite,
                          options.seed, accel, os.path.abspath(options.clock),
                          make_command(kernel, suite, options, accel)))
-    labels = [plan.kernel.label for plan in made]
+    labels = [plan.kernel.label for plan in plans]
     for label in labels:
         if labels.count(label) > 1:
             raise Missing("two of these kernels have the label %s; run one of them" % label)
-    return made, missing
+    return plans, missing
 
 
 def summarize(cell: dict[str, Any]) -> str:
@@ -166,7 +166,7 @@ def is_good(cell: dict[str, Any]) -> bool:
         and not cell.get("unlisted_skips")
 
 
-def run_all(made: list[Plan], options: argparse.Namespace, progress: Progress,
+def run_all(plans: list[Plan], options: argparse.Namespace, progress: Progress,
             stopped: threading.Event) -> list[dict[str, Any]]:
     """Runs all plans. Returns the cells in the order of their plans."""
     def run_one(plan: Plan) -> dict[str, Any]:
@@ -177,7 +177,7 @@ def run_all(made: list[Plan], options: argparse.Namespace, progress: Progress,
         return cell
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        futures = [pool.submit(run_one, plan) for plan in made]
+        futures = [pool.submit(run_one, plan) for plan in plans]
         try:
             return [future.result() for future in futures]
         except BaseException:
@@ -190,15 +190,15 @@ def run_all(made: list[Plan], options: argparse.Namespace, progress: Progress,
 
 def run(options: argparse.Namespace) -> int:
     stopped, started = threading.Event(), time.monotonic()
-    made, missing = plan_cells(options, configuration.load(options.config, options.arch))
+    plans, missing = plan_cells(options, configuration.load(options.config, options.arch))
     os.makedirs(options.output, exist_ok=True)
-    progress = Progress(len(made))
+    progress = Progress(len(plans))
     try:
-        cells = run_all(made, options, progress, stopped)
+        cells = run_all(plans, options, progress, stopped)
     finally:
         progress.close()
-    for wanted, reason in missing.items():
-        print("SKIP %s: %s" % (wanted, reason))
+    for version, reason in missing.items():
+        print("SKIP %s: %s" % (version, reason))
     for cell in cells:
         print("%s (%s): %s" % (cell["kernel"], cell["version"], summarize(cell)))
     if not cells:

@@ -38,8 +38,8 @@ class Console:
         except FileNotFoundError:
             return []
         self.offset += len(new)
-        *whole, self.rest = (self.rest + new).split(b"\n")
-        return [line.decode("utf-8", "replace").strip("\r") for line in whole]
+        *complete, self.rest = (self.rest + new).split(b"\n")
+        return [line.decode("utf-8", "replace").strip("\r") for line in complete]
 
 
 class Watch:

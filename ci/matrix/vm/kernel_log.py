@@ -38,7 +38,7 @@ def parse_allowed(entries: Sequence[dict[str, str]]) -> list[Allowed]:
 
 def parse_records(text: str) -> list[str]:
     """Returns a line for each record of /dev/kmsg. Raises Unscannable if records are missing."""
-    found: list[str] = []
+    records: list[str] = []
     expected: int | None = None
     for line in text.splitlines():
         if line.startswith(" "):
@@ -50,10 +50,10 @@ def parse_records(text: str) -> list[str]:
         if expected is not None and sequence != expected:
             raise Unscannable("kernel log: records %d to %d are missing" % (expected, sequence - 1))
         expected = sequence + 1
-        found.append("[%12.6f] %s" % (int(match.group(3)) / 1e6, match.group(5)))
-    if not any("Linux version " in line for line in found):
+        records.append("[%12.6f] %s" % (int(match.group(3)) / 1e6, match.group(5)))
+    if not any("Linux version " in line for line in records):
         raise Unscannable("kernel log: it does not begin with the kernel's first line")
-    return found
+    return records
 
 
 def find_splats(lines: list[str], allow: list[Allowed], release: str) -> list[str]:

@@ -97,9 +97,9 @@ def parse_packages(stanzas: Iterable[Mapping[str, str]]) -> Iterator[Package]:
                           "-unsigned" not in stanza["Package"])
 
 
-def find_newest(packages: Iterable[Package], wanted: str) -> Package | None:
+def find_newest(packages: Iterable[Package], version: str) -> Package | None:
     """Returns the newest package of the version @wanted ("6.12", "6.12.107"), or None."""
-    upstream = parse_numbers(wanted)
+    upstream = parse_numbers(version)
     fitting = [package for package in packages
                if package.upstream_version[:len(upstream)] == upstream]
     return max(fitting, key=lambda package: package.sort_key) if fitting else None
@@ -123,13 +123,13 @@ class Kernels:
     def update(self) -> list[Package]:
         """Reads the index from the archive, stores it in the cache and returns it."""
         with self.open_archive() as archive:
-            found = sorted(parse_packages(archive.listed(PATTERN % re.escape(self.flavour))),
+            packages = sorted(parse_packages(archive.listed(PATTERN % re.escape(self.flavour))),
                            key=dataclasses.astuple)
-        if not found:
+        if not packages:
             raise Missing("the archive has no kernel of flavour %s" % self.flavour)
-        text = json.dumps([dataclasses.asdict(package) for package in found], indent=1) + "\n"
+        text = json.dumps([dataclasses.asdict(package) for package in packages], indent=1) + "\n"
         files.replace(self.folder, {self.index_name: text})
-        return found
+        return packages
 
     def load_index(self) -> list[Package]:
         """Returns the cached index, or reads it from the archive if there is none."""
@@ -139,11 +139,11 @@ class Kernels:
         except (OSError, ValueError, TypeError):
             return self.update()
 
-    def resolve(self, wanted: str) -> Package:
+    def resolve(self, version: str) -> Package:
         """Returns the package of a version. Updates the index if it does not have the version."""
-        package = find_newest(self.load_index(), wanted) or find_newest(self.update(), wanted)
+        package = find_newest(self.load_index(), version) or find_newest(self.update(), version)
         if not package:
-            raise Missing("the archive has no kernel %s of flavour %s" % (wanted, self.flavour))
+            raise Missing("the archive has no kernel %s of flavour %s" % (version, self.flavour))
         return package
 
     def get_image(self, package: Package) -> str:
@@ -175,19 +175,19 @@ class Kernels:
             {"package": package.sha256, "image": hash_file(path)}) + "\n")
         return path
 
-    def find(self, wanted: str) -> Kernel:
+    def find(self, version: str) -> Kernel:
         """Finds a kernel by version, path of an image, or path of a build tree."""
-        if not re.fullmatch(r"\d+\.[\d.]*\d", wanted):
-            return find_by_path(wanted)
+        if not re.fullmatch(r"\d+\.[\d.]*\d", version):
+            return find_by_path(version)
         try:
-            package = self.resolve(wanted)
+            package = self.resolve(version)
             path = self.get_image(package)
         except Missing:
             # The archive removes replaced packages, so the cached index may be outdated.
             self.update()
-            package = self.resolve(wanted)
+            package = self.resolve(version)
             path = self.get_image(package)
-        return Kernel(wanted, read_release(path), path, hash_file(path),
+        return Kernel(version, read_release(path), path, hash_file(path),
                       "%s %s" % (package.name, package.version), package.sha256)
 
 
@@ -197,8 +197,8 @@ def extract_image(package: str, path: str) -> None:
         try:
             with tarfile.open(fileobj=archive.stdout, mode="r|") as members:
                 for member in members:
-                    wanted = member.isfile() and IMAGE.match(member.name)
-                    image = members.extractfile(member) if wanted else None
+                    version = member.isfile() and IMAGE.match(member.name)
+                    image = members.extractfile(member) if version else None
                     if image:
                         with open(path, "wb") as out:
                             shutil.copyfileobj(image, out)

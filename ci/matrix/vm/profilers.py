@@ -94,10 +94,10 @@ def move_paths(text: str, shelf: str) -> str:
 
 def parse_script(script: str) -> list[str]:
     """Returns the command line that a command of ci/peers executes."""
-    found = re.fullmatch(r'#!/bin/sh\nexec (.*) "\$@"\n', script)
-    if not found:
+    match = re.fullmatch(r'#!/bin/sh\nexec (.*) "\$@"\n', script)
+    if not match:
         raise Missing("not a command of ci/peers: %r" % script[:60])
-    return shlex.split(found[1])
+    return shlex.split(match[1])
 
 
 def list_files(words: Sequence[str], loader: Sequence[str]) -> Iterator[str]:

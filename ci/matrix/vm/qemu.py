@@ -92,10 +92,10 @@ def unpack(config: dict[str, Any], folder: str) -> Qemu:
     files.write(path, WRAPPER % {"name": config["program"],
                                  "libraries": "usr/lib/x86_64-linux-gnu"})
     os.chmod(path, 0o755)
-    found = Qemu(path, read_version(path), package.removesuffix(".deb"))
+    emulator = Qemu(path, read_version(path), package.removesuffix(".deb"))
     files.write(os.path.join(folder, "unpacked.json"), json.dumps(
-        {"version": found.version, "package": found.package}) + "\n")
-    return found
+        {"version": emulator.version, "package": emulator.package}) + "\n")
+    return emulator
 
 
 def find(config: dict[str, Any], cache: str) -> Qemu:
@@ -109,11 +109,11 @@ def find(config: dict[str, Any], cache: str) -> Qemu:
         if is_new_enough(version, config["oldest"]):
             return Qemu(path, version, "")
     folder = os.path.join(os.path.abspath(cache), config["program"])
-    found = find_unpacked(folder, config["program"]) or unpack(config, folder)
-    if not is_new_enough(found.version, config["oldest"]):
-        raise Missing("%s is %s; expected %s or newer" % (config["program"], found.version,
+    emulator = find_unpacked(folder, config["program"]) or unpack(config, folder)
+    if not is_new_enough(emulator.version, config["oldest"]):
+        raise Missing("%s is %s; expected %s or newer" % (config["program"], emulator.version,
                                                           config["oldest"]))
-    return found
+    return emulator
 
 
 def create_files(folder: str, machine: Machine, initrd: bytes) -> None:

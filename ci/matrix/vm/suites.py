@@ -29,10 +29,10 @@ class Group:
 
 def list_cases(jitproof: str, globs: tuple[str, ...] = ()) -> list[str]:
     """Returns the names of the cases that match a glob, or of all cases if there is no glob."""
-    listed = process.run([os.path.abspath(jitproof), "list", *globs])
-    if listed.returncode:
-        raise Missing("%s list: %s" % (jitproof, listed.stderr.strip()))
-    return [line.split()[0] for line in listed.stdout.splitlines() if "/" in line.split()[0]]
+    cases = process.run([os.path.abspath(jitproof), "list", *globs])
+    if cases.returncode:
+        raise Missing("%s list: %s" % (jitproof, cases.stderr.strip()))
+    return [line.split()[0] for line in cases.stdout.splitlines() if "/" in line.split()[0]]
 
 
 def list_names(config: dict[str, Any], suite: str, jitproof: str) -> list[str]:
@@ -61,9 +61,9 @@ def make_groups(config: dict[str, Any], names: list[str], suite: str, globs: lis
     Raises Refused if a glob matches nothing."""
     if suite not in config["suites"]:
         raise Refused("no suite %s: %s" % (suite, ", ".join(config["suites"])))
-    wanted = [name for name in names
+    chosen = [name for name in names
               if not globs or any(fnmatch.fnmatchcase(name, glob) for glob in globs)]
-    taken, found = set(), []
+    grouped, groups = set(), []
     for group in config["suites"][suite]["groups"]:
         profiler = group.get("profiler", "")
         own = [profiler + "/" + glob if profiler else glob for glob in group["cases"]]
@@ -71,16 +71,16 @@ def make_groups(config: dict[str, Any], names: list[str], suite: str, globs: lis
             if not fnmatch.filter(names, glob):
                 raise Refused("suite %s, group %s: no case matches %s"
                               % (suite, group["name"], glob))
-        cases = [name for name in wanted if name not in taken
+        cases = [name for name in chosen if name not in grouped
                  and any(fnmatch.fnmatchcase(name, glob) for glob in own)]
-        taken.update(cases)
+        grouped.update(cases)
         if cases:
-            found += split_group(Group(group["name"], group["smp"], tuple(cases), profiler),
+            groups += split_group(Group(group["name"], group["smp"], tuple(cases), profiler),
                                  config["suites"][suite]["at_most"])
     for glob in globs:
-        if not fnmatch.filter(taken, glob):
+        if not fnmatch.filter(grouped, glob):
             raise Refused("suite %s has no case that matches %s" % (suite, glob))
-    return found
+    return groups
 
 
 def find_unlisted_skips(results: list[dict[str, Any]], skips: list[dict[str, str]],

@@ -63,7 +63,7 @@ class Tables:
         self.tables = {**profile, **profile.get("shared", {}), **thread}
         self.strings: Sequence[str] = self.tables["stringArray"]
         self.names: dict[int, list[Frame]] = {}
-        self.kernel = {at for at, category in enumerate(profile["meta"]["categories"])
+        self.kernel = {index for index, category in enumerate(profile["meta"]["categories"])
                        if category["name"] == "Kernel"}
 
     def name(self, frame: int) -> str:

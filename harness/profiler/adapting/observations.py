@@ -73,6 +73,6 @@ class Stream:
     def comm(self, time: int, pid: int, tid: int, name: str) -> None:
         self.line("comm", time, pid, tid, escape(name))
 
-    def lost(self, time: int, what: str, count: int) -> None:
+    def lost(self, time: int, kind: str, count: int) -> None:
         """Writes a loss. @what: "samples" or "records"."""
-        self.line("lost", time, what, count)
+        self.line("lost", time, kind, count)

@@ -14,10 +14,10 @@ from adapting.protocol import Missing, one_line, output_of
 
 
 def find_perf() -> str:
-    wanted = os.environ.get("JITPROOF_PERF") or "perf"
-    path = shutil.which(wanted)
+    program = os.environ.get("JITPROOF_PERF") or "perf"
+    path = shutil.which(program)
     if not path:
-        raise Missing("%s: not found" % wanted)
+        raise Missing("%s: not found" % program)
     return path
 
 
@@ -35,10 +35,10 @@ def find_perfs() -> Iterator[str]:
         glob.escape(os.environ.get("JITPROOF_PERFS") or "/nonexistent"), "*", "perf")))
 
 
-def list_readers(own: bool) -> Iterator[shown.Reader]:
+def list_readers(only_own: bool) -> Iterator[shown.Reader]:
     """Yields a reader for each version of perf. @own: only for the program that records."""
     versions = set()
-    for perf in [find_perf()] if own else find_perfs():
+    for perf in [find_perf()] if only_own else find_perfs():
         version = version_of(perf)
         if version not in versions:
             versions.add(version)
@@ -47,10 +47,10 @@ def list_readers(own: bool) -> Iterator[shown.Reader]:
 
 def version_of(perf: str) -> str:
     output = output_of(perf, "--version")
-    found = re.search(r"^perf version (\d\S*)", output, re.M)
-    if not found:
+    match = re.search(r"^perf version (\d\S*)", output, re.M)
+    if not match:
         raise Missing("%s: %s" % (perf, one_line(output)))
-    return found.group(1)
+    return match.group(1)
 
 
 def number_of(version: str) -> tuple[int, ...]:

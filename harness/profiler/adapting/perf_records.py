@@ -30,8 +30,8 @@ class Zstd:
         self.out = ctypes.create_string_buffer(1 << 17)
 
     def decompress(self, data: bytes) -> bytes:
-        kept = ctypes.create_string_buffer(data, len(data))
-        source = Buffer(ctypes.addressof(kept), len(data), 0)
+        buffer = ctypes.create_string_buffer(data, len(data))
+        source = Buffer(ctypes.addressof(buffer), len(data), 0)
         text = b""
         full = False
         while source.used < source.size or full:
@@ -55,9 +55,9 @@ class Count:
         self.watched = watched
 
     def count_sample(self, body: bytes) -> None:
-        at = 8 * (bool(self.sample_type & IDENTIFIER) + bool(self.sample_type & IP))
+        offset = 8 * (bool(self.sample_type & IDENTIFIER) + bool(self.sample_type & IP))
         if self.sample_type & TID and self.watched is not None and \
-                struct.unpack_from("<I", body, at)[0] not in self.watched:
+                struct.unpack_from("<I", body, offset)[0] not in self.watched:
             return
         self.samples += 1
 
@@ -147,7 +147,7 @@ class Part:
             return -1
         if len(head) < FILE_HEADER:
             return 0
-        attrs, start, size = (struct.unpack_from("<Q", head, at)[0] for at in (24, 40, 48))
+        attrs, start, size = (struct.unpack_from("<Q", head, offset)[0] for offset in (24, 40, 48))
         if not start:
             return 0
         if self.at is None:

@@ -64,7 +64,7 @@ class Program(Adapter):
         with open(self.path(self.log), encoding="utf-8", errors="replace") as file:
             return file.read()
 
-    def wait(self, until: float, what: str) -> None:
+    def wait(self, until: float, action: str) -> None:
         """Sleeps for a moment. Raises Failed if the profiler has ended, or if it is later than
         @until. @what: the missing event, for the message."""
         assert self.process
@@ -73,11 +73,11 @@ class Program(Adapter):
         except subprocess.TimeoutExpired:
             if time.monotonic() < until:
                 return
-            raise self.failed("did not %s in %d s" % (what, TIMEOUT_S)) from None
-        raise self.failed("ended with %d, and did not %s" % (status, what))
+            raise self.failed("did not %s in %d s" % (action, TIMEOUT_S)) from None
+        raise self.failed("ended with %d, and did not %s" % (status, action))
 
-    def failed(self, what: str) -> Failed:
-        return Failed("%s %s: %s" % (self.command()[0], what,
+    def failed(self, problem: str) -> Failed:
+        return Failed("%s %s: %s" % (self.command()[0], problem,
                                      one_line(self.words()) or "without a word"))
 
     def samples(self) -> int:

@@ -42,9 +42,9 @@ class Crashed(Exception):
     """A signal killed the profiler. @status: minus the signal's number; @words: the profiler's
     log."""
 
-    def __init__(self, what: str, status: int, words: str) -> None:
+    def __init__(self, program: str, status: int, words: str) -> None:
         super().__init__("%s %s was killed by signal %d (%s): %s" % (
-            signal_name(-status), what, -status, signal.strsignal(-status),
+            signal_name(-status), program, -status, signal.strsignal(-status),
             one_line(words) or "without a word"))
 
 
@@ -54,10 +54,10 @@ def report(*words: object) -> None:
 
 def read_orders() -> bytes:
     """Returns the next bytes of jitproof's orders. Raises Failed at end of file."""
-    more = os.read(0, 4096)
-    if not more:
+    chunk = os.read(0, 4096)
+    if not chunk:
         raise Failed("jitproof is gone: standard input ended")
-    return more
+    return chunk
 
 
 def facts_of(options: argparse.Namespace, **known: object) -> dict[str, object]:
@@ -82,13 +82,13 @@ def find(program: str, variable: str, install: str = "") -> str:
     """Returns the path of a program: the value of the environment variable @variable, else @program
     as installed by ci/peers, else @program in PATH. Raises Missing, with the command @install, if
     there is none."""
-    wanted = os.environ.get(variable)
+    configured = os.environ.get(variable)
     peers = os.environ.get("JITPROOF_PEERS")
-    path = shutil.which(wanted) if wanted else \
+    path = shutil.which(configured) if configured else \
         peers and shutil.which(program, path=os.path.join(peers, "bin")) or shutil.which(program)
     if not path:
         raise Missing("%s: not found%s; set %s%s" % (
-            wanted or program, "" if wanted else " in PATH", variable,
+            configured or program, "" if configured else " in PATH", variable,
             install and ", or " + install))
     return path
 
@@ -102,14 +102,14 @@ def output_of(*command: str) -> str:
     return result.stdout
 
 
-def version_of(what: str, pattern: str, *command: str) -> str:
+def version_of(program: str, pattern: str, *command: str) -> str:
     """Returns the first group of @pattern in @command's output. Raises Missing if none matches."""
     text = output_of(*command)
-    found = re.search(pattern, text)
-    if not found:
+    match = re.search(pattern, text)
+    if not match:
         raise Missing("%s: prints no version: '%s' printed '%s', and '%s' was expected" % (
-            what, " ".join(command), one_line(text)[:200], pattern))
-    return found[1]
+            program, " ".join(command), one_line(text)[:200], pattern))
+    return match[1]
 
 
 class Published:
@@ -272,7 +272,7 @@ class Adapter:
             self.write(file)
         self.check_times()
 
-    def await_order(self, wanted: str, rest: bytes) -> bytes:
+    def await_order(self, expected: str, rest: bytes) -> bytes:
         """Waits for jitproof's order @wanted. While it waits for "stop", reports the number of
         samples. @rest: the bytes already read. Returns the bytes read after the order. Raises
         Failed if another order comes."""
@@ -283,16 +283,16 @@ class Adapter:
                 rest += read_orders()
                 continue
             self.published.link_maps()
-            if wanted == "stop" and self.samples() != reported:
+            if expected == "stop" and self.samples() != reported:
                 reported = self.samples()
                 report("samples", reported)
-            if wanted == "stop" and not gone and self.ended():
+            if expected == "stop" and not gone and self.ended():
                 gone = True
                 report("exited")
         word, rest = rest.split(b"\n", 1)
-        if word.decode() != wanted:
+        if word.decode() != expected:
             raise Failed("expected the order '%s', not '%s'" % (
-                wanted, word.decode(errors="replace")))
+                expected, word.decode(errors="replace")))
         return rest
 
     def record(self) -> None:

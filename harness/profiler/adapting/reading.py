@@ -38,7 +38,7 @@ class Reader(perf.Recording):
         return "%s by perf %s" % (cls.reader_version(), super().version())
 
     @classmethod
-    def list_readers(cls, own: bool) -> Iterator[shown.Reader]:
+    def list_readers(cls, only_own: bool) -> Iterator[shown.Reader]:
         yield shown.Reader(cls.reader, cls.reader_version(), cls.show)
 
     @classmethod

@@ -49,10 +49,10 @@ class Printed(NamedTuple):
 
 @functools.lru_cache(1 << 16)  # cache, since most stacks repeat lines of others
 def parse_place(line: str) -> Place | None:
-    found = FRAME.match(line)
-    if not found:
+    match = FRAME.match(line)
+    if not match:
         return None
-    address, name, offset, bare, file = found.groups()
+    address, name, offset, bare, file = match.groups()
     if name is None:
         name = None if bare in ("[unknown]", "") else bare
     return Place(int(address, 16), name, None if offset is None else int(offset, 16), file)
@@ -86,8 +86,8 @@ def parse_shares(text: str) -> collections.Counter[tuple[int, str]]:
     """Returns the number of samples by thread and function in the output of `perf report`, whose
     key "pid" is the thread's id. It has a table for each event."""
     counts = collections.Counter[tuple[int, str]]()
-    for samples, tid, name in (found.groups() for found in map(SHARE.match, text.splitlines())
-                               if found):
+    for samples, tid, name in (match.groups() for match in map(SHARE.match, text.splitlines())
+                               if match):
         counts[int(tid) & 0xffffffff, name] += int(samples)
     return counts
 
@@ -104,9 +104,9 @@ def show(perf: str, path: str, home: str, shown: Shown) -> None:
                                   **environment)))
     if [sample[:3] for sample in flat] != [sample[:3] for sample in graphs]:
         raise Failed("perf script shows other samples with -G than without")
-    for one, graph in zip(flat, graphs):
-        top = user_frames(one.frames)
-        shown.sample(one.time, one.pid, one.tid, top[0] if top else None,
+    for event, graph in zip(flat, graphs):
+        top = user_frames(event.frames)
+        shown.sample(event.time, event.pid, event.tid, top[0] if top else None,
                      user_frames(graph.frames))
     shown.shares(parse_shares(output_of(
         "perf report", perf, *cache, "report", "--stdio", "--no-inline", "--no-children",

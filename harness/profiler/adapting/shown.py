@@ -37,9 +37,9 @@ class Shown:
     """Writes one output file, with samples in any order. @reader: name and version of the reader,
     @of: name of the file that it reads."""
 
-    def __init__(self, file: IO[str], reader: str, of: str) -> None:
+    def __init__(self, file: IO[str], reader: str, path: str) -> None:
         self.file = file
-        file.write("jitproof-shown 1\nreader %s\nfile %s\n" % (reader, of))
+        file.write("jitproof-shown 1\nreader %s\nfile %s\n" % (reader, path))
 
     def sample(self, time: int, pid: int, tid: int, top: Frame | Named | None,
                frames: Iterable[Frame | Named]) -> None:
@@ -86,7 +86,7 @@ class Reader(NamedTuple):
         return [int(part) for part in re.findall(r"\d+", self.version)]
 
 
-def output_of(what: str, *command: str, **environment: str) -> str:
+def output_of(program: str, *command: str, **environment: str) -> str:
     """Returns the whole output of a reader. Raises Crashed or Failed if it could not read the file.
     @what: its name in messages."""
     try:
@@ -94,13 +94,13 @@ def output_of(what: str, *command: str, **environment: str) -> str:
                                 stderr=subprocess.PIPE, check=False, timeout=TIMEOUT_S,
                                 env={**os.environ, "LC_ALL": "C", **environment})
     except subprocess.TimeoutExpired:
-        raise Failed("%s did not end within %d s" % (what, TIMEOUT_S)) from None
+        raise Failed("%s did not end within %d s" % (program, TIMEOUT_S)) from None
     errors = result.stderr.decode(errors="replace")
     if result.returncode < 0:
-        raise Crashed(what, result.returncode, errors)
+        raise Crashed(program, result.returncode, errors)
     if result.returncode or UNREAD in errors:
         failure = Refused if any(words in errors for words in REFUSALS) else Failed
-        raise failure("%s ended with %d: %s" % (what, result.returncode, one_line(errors)))
+        raise failure("%s ended with %d: %s" % (program, result.returncode, one_line(errors)))
     return result.stdout.decode("utf-8", "surrogateescape")
 
 

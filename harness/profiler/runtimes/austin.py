@@ -22,10 +22,10 @@ HEAD = re.compile(r"P(\d+);T(?:\d+:)?([0-9a-f]+)(?:;(.*))? (\d+)$")
 def read_stacks(text: str) -> Iterator[tuple[int, list[str]]]:
     """Yields (microseconds, names innermost first) of lines with frames FILE:FUNCTION:LINE."""
     for line in text.splitlines():
-        found = HEAD.match(line)
-        if found:
-            frames = found[3].split(";") if found[3] else []
-            yield int(found[4]), [frame.rsplit(":", 2)[1] for frame in reversed(frames)
+        match = HEAD.match(line)
+        if match:
+            frames = match[3].split(";") if match[3] else []
+            yield int(match[4]), [frame.rsplit(":", 2)[1] for frame in reversed(frames)
                                   if frame.count(":") > 1]
 
 
@@ -36,10 +36,10 @@ class Austin(Program):
 
     @classmethod
     def version(cls) -> str:
-        found = re.match(r"austin (3\.\d\S*)", output_of(cls.program(), "--version"))
-        if not found:
+        match = re.match(r"austin (3\.\d\S*)", output_of(cls.program(), "--version"))
+        if not match:
             raise Missing("austin: not version 3; install it by: python3 ci/peers austin")
-        return found[1]
+        return match[1]
 
     def command(self) -> Sequence[str]:
         return (self.program(), "-s", "-i", str(10**6 // self.options.freq), "-o",

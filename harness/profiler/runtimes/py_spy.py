@@ -23,7 +23,7 @@ def read_stacks(text: str) -> Iterator[tuple[int, list[str]]]:
     """Yields (count, names innermost first) of py-spy's raw format."""
     for line in text.splitlines():
         stack, _, count = line.rpartition(" ")
-        names = [(found[1] if (found := FRAME.match(frame)) else frame)
+        names = [(match[1] if (match := FRAME.match(frame)) else frame)
                  for frame in stack.split(";")]
         yield int(count), names[::-1]
 

@@ -394,15 +394,15 @@ class Stacks(Made):
         self.add_dump(self.SP + 32, 0xdead0001, 0, 0)
         self.add_dump(self.SP + 32, ANON + 0x20, size=24, time=101)
         self.add_dump(self.SP, ANON + 0x20, 0, 0, time=102)
-        self.assertEqual([(one["stop"], len(one["frames"]),
-                           one["where"]) for one in self.judge_stacks()],
+        self.assertEqual([(stack["stop"], len(stack["frames"]),
+                           stack["where"]) for stack in self.judge_stacks()],
                          [("unmapped", 2, "0xdead0000"), ("dump-short", 1, hex(self.CODE)),
                           ("bad-frame", 2, hex(ANON + 0x1f))])
 
     def test_frame_pointers_through_files(self) -> None:
         """Without the program's ELF file the walk continues only with --frame-pointers."""
         self.add_dump(self.SP + 32, MAIN + 0x20, self.SP + 48, MAIN + 0x40, 0, 0)
-        self.assertEqual([(one["stop"], len(one["frames"])) for one in self.judge_stacks()],
+        self.assertEqual([(stack["stop"], len(stack["frames"])) for stack in self.judge_stacks()],
                          [("no-elf", 2)])
         self.assertEqual([(one["stop"], len(one["frames"])) for one in
                           self.judge_stacks("--frame-pointers")], [("root", 3)])
@@ -413,7 +413,7 @@ class Stacks(Made):
         for method, stop in (("dump", ("no-elf", 2)), ("dump_fp", ("root", 4)),
                              ("dump_cfi", ("no-cfi", 1))):
             with self.subTest(method):
-                self.assertEqual([(one["stop"], len(one["frames"])) for one in
+                self.assertEqual([(stack["stop"], len(stack["frames"])) for stack in
                                   self.judge_stacks("--method", method)], [stop])
         result = self.run_judge("--method=chain")
         self.assertEqual((result.returncode, result.stdout), (2, ""))

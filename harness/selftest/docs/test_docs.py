@@ -30,8 +30,8 @@ def list_code(page: str) -> Iterator[str]:
             fenced = not fenced
         elif fenced or line.startswith(("\t", "    ")):
             yield line.strip()
-    for found in re.finditer(r"`([^`]+)`", re.sub(r"```.*?```", "", text, flags=re.S)):
-        yield " ".join(found[1].split())
+    for match in re.finditer(r"`([^`]+)`", re.sub(r"```.*?```", "", text, flags=re.S)):
+        yield " ".join(match[1].split())
 
 
 def find_commands(pattern: str) -> Iterator[tuple[str, str]]:
@@ -39,8 +39,8 @@ def find_commands(pattern: str) -> Iterator[tuple[str, str]]:
     comment."""
     for page in PAGES:
         for line in list_code(page):
-            for found in re.finditer(rf"(?:^|[\s;(|]){pattern}\s+([^|;&#`]*)", line):
-                yield os.path.relpath(page, TOP), found[1].strip()
+            for match in re.finditer(rf"(?:^|[\s;(|]){pattern}\s+([^|;&#`]*)", line):
+                yield os.path.relpath(page, TOP), match[1].strip()
 
 
 def find_options(text: str) -> list[str]:

@@ -92,7 +92,7 @@ class Readers(unittest.TestCase):
 
     def compare_perf_map(self, path: str, expected: dict[str, Any]) -> None:
         lookups = expected["lookups"]
-        found = run_reader("perf_map", path, *(one["address"] for one in lookups))
+        found = run_reader("perf_map", path, *(lookup["address"] for lookup in lookups))
         self.assertIsNone(found["error"])
         self.assertEqual([{"address": one["address"], "name": name}
                           for one, name in zip(lookups, found["names"])],

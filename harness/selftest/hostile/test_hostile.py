@@ -332,14 +332,14 @@ class Killed(Folder):
 
     def find_workloads(self) -> list[int]:
         """Returns the pids of processes that write this test's truth."""
-        found = []
+        workloads = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 if self.home in files.read(f"/proc/{pid}/cmdline", "replace").split("--truth")[-1]:
-                    found.append(int(pid))
+                    workloads.append(int(pid))
             except OSError:
                 pass
-        return found
+        return workloads
 
     def interrupt_run(self, number: signal.Signals, case: str, file: str) -> str:
         """Sends @number once the workload runs and @file has data; all processes must end soon."""

@@ -354,10 +354,10 @@ class Named(Inputs):
         for record in data.maps():
             if "/memfd:" in record.name:
                 record.name, record.ino = path, 0
-        made = self.place("sampled.data")
-        data.save(made)
-        os.chown(made, owner, owner)
-        return made
+        sampled = self.place("sampled.data")
+        data.save(sampled)
+        os.chown(sampled, owner, owner)
+        return sampled
 
     def count_reasons(self, *arguments: str) -> dict[str, int]:
         """Returns the counts of reasons for missing names."""

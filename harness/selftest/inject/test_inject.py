@@ -63,7 +63,7 @@ def read_elf_symbols(path: str) -> list[tuple[int, int, str]]:
         shnum, = struct.unpack_from("<Q", raw, shoff + 32)
     segments = [struct.unpack_from("<IIQQQQ", raw, phoff + 56 * i) for i in range(phnum)]
     sections = [struct.unpack_from("<IIQQQQIIQQ", raw, shoff + 64 * i) for i in range(shnum)]
-    found = []
+    elf_symbols = []
     for _, kind, _, _, at, size, link, _, _, _ in sections:
         if kind != 2:
             continue
@@ -75,8 +75,8 @@ def read_elf_symbols(path: str) -> list[tuple[int, int, str]]:
             text = raw[strings + name:raw.index(b"\0", strings + name)].decode()
             for segment in segments:
                 if segment[0] == 1 and segment[3] <= value < segment[3] + segment[5]:
-                    found.append((value - segment[3] + segment[2], length, text))
-    return found
+                    elf_symbols.append((value - segment[3] + segment[2], length, text))
+    return elf_symbols
 
 
 def find_symbol(path: str, offset: int) -> str:
@@ -344,7 +344,7 @@ class ElfFiles(Injecting):
             if ".jit/" in record.name:
                 differences[record.name].add(record.start - record.pgoff)
         self.assertEqual(len(differences), 5)
-        self.assertEqual({len(found) for found in differences.values()}, {1})
+        self.assertEqual({len(difference) for difference in differences.values()}, {1})
         self.assertEqual({found.pop() % 4096 for found in differences.values()}, {0})
 
     def test_lines(self) -> None:

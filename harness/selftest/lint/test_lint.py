@@ -356,7 +356,7 @@ class Processes(Linting):
     def test_without_names(self) -> None:
         _, pid, at, at_memfd = self.start_process()
         found = self.lint_json("--pid", str(pid), status=0)["checked"]
-        self.assertEqual({one["address"] for one in found[0]["findings"]}, {at, at_memfd})
+        self.assertEqual({finding["address"] for finding in found[0]["findings"]}, {at, at_memfd})
         self.assertEqual(found[0]["rules"], {"process.no-names": 2})
 
     def write_own_map(self, pid: int, text: str) -> str:

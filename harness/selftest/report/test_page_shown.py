@@ -79,13 +79,13 @@ class Shown(Folder):
             self.assertLess(row[SEEN], len(stacks))
 
         def count_below(stack: int) -> int:
-            found = 0
+            count = 0
             for row in rows:
                 at = row[SEEN]
                 while at > stack:
                     at = stacks[at][0]
-                found += at == stack
-            return found
+                count += at == stack
+            return count
 
         counts = {stack: count_below(stack) for stack in range(1, len(stacks))}
         stack = next(stack for stack, count in counts.items() if 1 < count < len(rows))

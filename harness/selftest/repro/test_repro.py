@@ -246,7 +246,7 @@ class Machine(Packing):
 
     def read_environments(self, truth: str) -> dict[str, bytes]:
         """Returns the environment of each workload that writes this truth, by pid."""
-        found = {}
+        environments = {}
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open(f"/proc/{pid}/cmdline", "rb") as command, \
@@ -254,10 +254,10 @@ class Machine(Packing):
                     words = command.read().split(b"\0")
                     # Between fork and exec the process is still the runner.
                     if truth.encode() in words and b"workload" in words:
-                        found[pid] = environment.read()
+                        environments[pid] = environment.read()
             except OSError:
                 pass
-        return found
+        return environments
 
 
 class Place(Packing):

@@ -42,13 +42,13 @@ def remove_figures(text: str) -> str:
 
 def list_processes() -> dict[int, str]:
     """Returns the command lines of all processes, by pid."""
-    found = {}
+    processes = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            found[int(pid)] = files.read(f"/proc/{pid}/cmdline", "replace").replace("\0", " ")
+            processes[int(pid)] = files.read(f"/proc/{pid}/cmdline", "replace").replace("\0", " ")
         except OSError:
             pass
-    return found
+    return processes
 
 
 class Golden(unittest.TestCase):

@@ -110,8 +110,8 @@ class Readers(Folder):
         self.assertEqual({reader["reader"]: reader["answer"] for reader in case["readers"]},
                          {"perf 99.0": "agrees", "perf 99.1": "differs", "perf 99.2": "differs",
                           "perf 99.3": "differs", "perf 99.4": "differs"})
-        found = {(one["metric"], one["cause"]): one["first"].split(",")[0]
-                 for one in case["exceptions"] if "allowed" not in one}
+        found = {(exception["metric"], exception["cause"]): exception["first"].split(",")[0]
+                 for exception in case["exceptions"] if "allowed" not in exception}
         self.assertEqual({metric.split(".")[0] for metric, _ in found}, {"shown"}, found)
         self.assertLessEqual({"perf 99.1"}, {found.get(("shown.frames", cause))
                                              for cause in ("cut", "missing-frame", "no-frames")})
@@ -139,8 +139,8 @@ class Readers(Folder):
         """The reader has a version with the defect perf.marker: rarely, a callchain goes on through
         a value in libc's stack that resembles a marker, and perf shows no frame of it."""
         self.plant("7.3.99", "none")
-        for case in self.run_cases("7.3.99", "".join(CASE % one + ALLOWED
-                                                     for one in enumerate(WORKLOADS))):
+        for case in self.run_cases("7.3.99", "".join(CASE % workload + ALLOWED
+                                                     for workload in enumerate(WORKLOADS))):
             with self.subTest(case["case"]):
                 self.assertIn("readers", case, case["why"])
                 shown = [one for one in case["exceptions"] if one["metric"].startswith("shown.")]

@@ -39,15 +39,15 @@ class Faults(Folder):
 
     def choose_one_thread(self, samples: Samples) -> Samples:
         tid = find_busiest(samples, lambda one: one.tid)
-        return [one for one in samples if one.tid == tid]
+        return [sample for sample in samples if sample.tid == tid]
 
     def choose_one_function(self, samples: Samples) -> Samples:
         starts = sorted(addresses.start for addresses in self.truth.code())
 
         def function_of(one: rd.Sample) -> int:
             return bisect.bisect_right(starts, one.regs.get(rd.X86_IP, one.ip))
-        inside = [one for one in samples
-                  if any(one.regs.get(rd.X86_IP, 0) in code for code in self.truth.code())]
+        inside = [sample for sample in samples
+                  if any(sample.regs.get(rd.X86_IP, 0) in code for code in self.truth.code())]
         most = find_busiest(inside, function_of)
         return [one for one in inside if function_of(one) == most]
 
@@ -56,8 +56,8 @@ class Faults(Folder):
         for one in samples:
             begun.setdefault(one.pid, one.time)
         first = samples[0].pid
-        return [one for one in samples
-                if one.pid != first and one.time < begun[one.pid] + 50 * MS]
+        return [sample for sample in samples
+                if sample.pid != first and sample.time < begun[sample.pid] + 50 * MS]
 
     def score_without(self, kept: str, fault: Fault) -> dict[str, Any]:
         """Returns the row of the kept run without the samples that @fault chooses."""
@@ -67,7 +67,7 @@ class Faults(Folder):
         # The file states the times of its first and last sample, which stay.
         chosen = {id(one) for one in fault(self, samples[1:-1])}
         self.assertGreater(len(chosen), 4)
-        perf.records = [one for one in perf.records if id(one) not in chosen]
+        perf.records = [record for record in perf.records if id(record) not in chosen]
         return self.score_altered(kept, perf, -len(chosen))
 
     def score_altered(self, kept: str, perf: rd.PerfData, more: int) -> dict[str, Any]:
@@ -111,11 +111,11 @@ class Faults(Folder):
 
     def double_each_tenth(self, kept: str) -> dict[str, Any]:
         perf = rd.PerfData.load(os.path.join(kept, "perf.data"))
-        samples = sorted(perf.samples(), key=lambda one: one.time)
+        samples = sorted(perf.samples(), key=lambda double: double.time)
         # The file states when its last sample was, so that sample keeps its time.
-        doubles = [copy.deepcopy(one) for one in samples[:-1:10]]
-        for one in doubles:
-            one.time += 1000
+        doubles = [copy.deepcopy(sample) for sample in samples[:-1:10]]
+        for double in doubles:
+            double.time += 1000
         perf.records += doubles
         perf.sort()
         return self.score_altered(kept, perf, len(doubles))

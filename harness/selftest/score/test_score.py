@@ -47,7 +47,7 @@ class Score(Folder):
         self.assertEqual(anon["right"]["k"], anon["right"]["n"])
         self.assertEqual(memfd["right"]["k"], 0)
         self.assertFalse(memfd["right"]["good"])
-        self.assertIn("names.unnamed", {one["metric"] for one in memfd["exceptions"]})
+        self.assertIn("names.unnamed", {exception["metric"] for exception in memfd["exceptions"]})
 
     def test_stacks(self) -> None:
         """The workload bad_chain ends the kernel's walk, so not all stacks are whole."""

@@ -51,8 +51,8 @@ EVIDENCE = ("cpu.samples", "elf.files", "event.samples", "files.credited", "gate
 def check_sums(result: Any) -> None:
     """Asserts that the count of each fault metric is the sum of its exceptions."""
     counts = collections.Counter[str]()
-    for one in result["exceptions"]:
-        counts[one["metric"]] += one["count"]
+    for exception in result["exceptions"]:
+        counts[exception["metric"]] += exception["count"]
     for name in counts.keys() & result["metrics"].keys() - {*EVIDENCE}:
         assert result["metrics"][name]["k"] == counts[name], (name, counts[name], result)
 
@@ -109,8 +109,8 @@ class Recorded(Folder):
         """Judges and expects a PASS, with that many exceptions that an excuse covers. Returns the
         first one."""
         self.expect_pass()
-        found = [one for one in json.loads(self.read_results())["exceptions"]
-                 if (one["metric"], one["cause"]) == (metric, cause)]
+        found = [exception for exception in json.loads(self.read_results())["exceptions"]
+                 if (exception["metric"], exception["cause"]) == (metric, cause)]
         self.assertEqual([one["count"] for one in found], [count])
         return str(found[0]["first"])
 

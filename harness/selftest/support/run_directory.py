@@ -216,11 +216,11 @@ class Sample(Record):
     def make_stack(cls, attr: Attr, pid: int, time: int, user: Sequence[int],
                    kernel: Sequence[int] = ()) -> Sample:
         """Returns a sample with the callchain @kernel, @user at the first of their addresses."""
-        made = cls.make(attr, pid=pid, tid=pid, misc=KERNEL if kernel else USER)
-        made.chain = ([CONTEXT_KERNEL, *kernel] if kernel else []) + \
+        stack = cls.make(attr, pid=pid, tid=pid, misc=KERNEL if kernel else USER)
+        stack.chain = ([CONTEXT_KERNEL, *kernel] if kernel else []) + \
             ([CONTEXT_USER, *user] if user else [])
-        made.ip, made.time, made.id = (*kernel, *user)[0], time, attr.ids[0]
-        return made
+        stack.ip, stack.time, stack.id = (*kernel, *user)[0], time, attr.ids[0]
+        return stack
 
     ip = property(lambda self: self.one[IP], lambda self, value: self.one.update({IP: value}))
     time = property(lambda self: self.one[TIME],

@@ -101,7 +101,7 @@ class Launched(Recorded):
 
     def test_events_on_before_the_answer(self) -> None:
         """perf enables events before it answers; records that it reads from /proc have time 0."""
-        forks = [one for one in self.perf.records if one.kind == FORK]
+        forks = [record for record in self.perf.records if record.kind == FORK]
         read = forks[0].copy()
         read.time = 0
         struct.pack_into("<Q", read.body, 16, 0)
@@ -271,7 +271,7 @@ class Published(Recorded):
     def test_lines_of_a_perf_map(self) -> None:
         """Each load has exactly one line, and each line one load."""
         loads = self.list_loads()
-        lines = ["%x %x %s\n" % one[1:] for one in loads]
+        lines = ["%x %x %s\n" % load[1:] for load in loads]
         path = self.place(self.fixture, "perf-%d.map" % loads[0][0])
         files.write(path, "".join(lines))
         self.expect_pass()

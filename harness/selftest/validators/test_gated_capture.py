@@ -27,7 +27,7 @@ class Gated(Recorded):
                 if line[0] == "interval"]
 
     def find_backfilled(self, pid: int) -> list[rd.Map]:
-        enabled = [one[1] for one in self.read_intervals() if one[0] == pid][0]
+        enabled = [interval[1] for interval in self.read_intervals() if interval[0] == pid][0]
         return [record for record in self.perf.maps()
                 if record.pid == pid and record.time < enabled]
 
@@ -65,7 +65,7 @@ class Gated(Recorded):
         """Samples of another process do not count for the process of the interval."""
         self.expect_pass()
         before = json.loads(self.read_results())["metrics"]
-        first, second = (str(one[0]) for one in self.read_intervals())
+        first, second = (str(interval[0]) for interval in self.read_intervals())
         self.put_text("intervals", self.read_text("intervals").replace(f" {first} ", f" {second} "))
         self.judge()
         after = json.loads(self.read_results(2))["metrics"]

@@ -47,4 +47,4 @@ class OtherProcess(Folder):
             self.skipTest(result["why"])
         self.assertEqual(result["outcome"], "PASS", ended.stdout)
         self.assertIn(("inject.stray", "unwatched"), [
-            (one["metric"], one["cause"]) for one in result["exceptions"]])
+            (exception["metric"], exception["cause"]) for exception in result["exceptions"]])

@@ -24,7 +24,7 @@ class Records(Recorded):
                          if name.endswith(".dump"))
         self.dump = rd.Jitdump(self.path)
         self.last = self.dump.loads()[-1]
-        self.at = next(at for at, one in enumerate(self.dump.records) if one is self.last)
+        self.at = next(at for at, record in enumerate(self.dump.records) if record is self.last)
         self.pid, self.addr, self.size, self.name = rd.Jitdump.load(self.last)
 
     def expect_cause(self, cause: str, count: int | str = 1,
@@ -45,7 +45,7 @@ class Records(Recorded):
 
     def test_record_behind_close(self) -> None:
         """CLOSE itself may be missing."""
-        close = next(one for one in self.dump.records if self.dump.kind(one) == mj.CLOSE)
+        close = next(record for record in self.dump.records if self.dump.kind(record) == mj.CLOSE)
         self.dump.records.remove(close)
         self.dump.save(self.path)
         self.expect_pass()
@@ -73,8 +73,8 @@ class Records(Recorded):
         self.dump.records.append(bytearray(self.make_dump().debug(
             rd.Jitdump.time(self.dump.records[-1]), self.addr, self.make_lines())
                                            .raw[rd.Jitdump.HEADER:]))
-        self.dump.records.remove(next(one for one in self.dump.records
-                                      if self.dump.kind(one) == mj.CLOSE))
+        self.dump.records.remove(next(record for record in self.dump.records
+                                      if self.dump.kind(record) == mj.CLOSE))
         self.expect_cause("no-load")
 
     def test_unwinding_tables(self) -> None:

@@ -21,8 +21,8 @@ class Rules(Recorded):
         self.expect_fail(self.match_count(count, "records.bad", cause))
 
     def find_record(self, kind: int) -> Any:
-        return next(one for one in self.perf.records
-                    if isinstance(one, rd.Side) and one.kind == kind and one.time)
+        return next(record for record in self.perf.records
+                    if isinstance(record, rd.Side) and record.kind == kind and record.time)
 
     def test_record_without_content(self) -> None:
         for attr in self.perf.attrs:

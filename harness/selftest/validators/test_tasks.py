@@ -68,8 +68,8 @@ class Identity(Recorded):
         """Alters the middle FORK and the middle EXIT, in one way at a time."""
         for kind, name in ((rd.FORK, "fork"), (rd.EXIT, "exit")):
             def choose_record(perf: rd.PerfData, kind: int = kind) -> rd.Side:
-                found = self.find_records(perf, kind)
-                return found[len(found) // 2]
+                record = self.find_records(perf, kind)
+                return record[len(record) // 2]
 
             def double_record(perf: rd.PerfData) -> None:
                 perf.insert(choose_record(perf).copy())

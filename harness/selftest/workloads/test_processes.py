@@ -14,15 +14,15 @@ LAUNCH, FORK, VFORK, EXEC, SHARE = range(5)
 
 def find_children() -> list[int]:
     """Returns the processes whose parent this process is or became."""
-    found = []
+    children = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             text = files.read_bytes(f"/proc/{pid}/stat")
         except OSError:
             continue
         if int(text[text.rindex(b")") + 1:].split()[1]) == os.getpid():
-            found.append(int(pid))
-    return found
+            children.append(int(pid))
+    return children
 
 
 class Processes(Folder):

@@ -33,8 +33,8 @@ class Observed(Folder):
         perf = rd.PerfData.load(os.path.join(self.dir, "perf.data"))
         os.unlink(os.path.join(self.dir, "perf.data"))
         code = rd.Truth(os.path.join(self.dir, "truth")).code()
-        perf.records = [one for one in perf.records if not isinstance(one, rd.Sample) or
-                        any(one.regs.get(rd.X86_IP, 0) in emitted for emitted in code)]
+        perf.records = [record for record in perf.records if not isinstance(record, rd.Sample) or
+                        any(record.regs.get(rd.X86_IP, 0) in emitted for emitted in code)]
         case = files.read(os.path.join(self.dir, "case")).splitlines()[0].replace(" inject=cut", "")
         case = re.sub(r": attach ", ": attach-by other ", case)
         if names and "publish=" not in case:
@@ -85,7 +85,7 @@ class Observed(Folder):
         """Expects a FAIL with exactly these exceptions, each (metric, cause)."""
         result = self.judge()
         self.assertEqual(result["outcome"], "FAIL", result["why"])
-        found = {(one["metric"], one["cause"]) for one in result["exceptions"]}
+        found = {(exception["metric"], exception["cause"]) for exception in result["exceptions"]}
         self.assertEqual(found, set(expected), result["why"])
         return result
 
@@ -240,13 +240,13 @@ class Wrong(Observed):
     def test_ignores_exec(self) -> None:
         self.make_stream("slack")
         self.stream = re.sub(r"(?m)^exec .*\n", "", self.stream)
-        found = {one["metric"] for one in self.judge()["exceptions"]}
+        found = {exception["metric"] for exception in self.judge()["exceptions"]}
         self.assertEqual(found, {"processes.nameless"} | found & {"comm.missing", "comm.records"})
 
     def test_forgets_forks(self) -> None:
         self.make_stream("slack")
         self.stream = re.sub(r"(?m)^fork .*\n", "", self.stream)
-        found = {one["metric"] for one in self.judge()["exceptions"]}
+        found = {exception["metric"] for exception in self.judge()["exceptions"]}
         self.assertEqual(found & {"fork.missing", "broken.chain"}, {"fork.missing"})
 
     def test_stale_names(self) -> None:
@@ -300,8 +300,8 @@ class Wrong(Observed):
         below = sum(map(int, re.findall(r"(?m)^sample (\d+) \d+ - do_syscall_64 program",
                                         self.stream)))
         result = self.judge()
-        self.assertIn(("samples", "below"), {(one["metric"], one["cause"])
-                                             for one in result["exceptions"]})
+        self.assertIn(("samples", "below"), {(exception["metric"], exception["cause"])
+                                             for exception in result["exceptions"]})
         self.assertEqual(result["metrics"]["samples.impossible"]["k"], below)
 
     def test_sums_misnamed(self) -> None:
@@ -314,8 +314,8 @@ class Wrong(Observed):
                                  if words[0] == "sample"), key=lambda one: one[0])
         # A sample without frames has no innermost name.
         self.stream += f"sample {weight + 1} {pid} -\n"
-        first, = (one["first"] for one in self.judge()["exceptions"]
-                  if one["cause"] == "misnamed")
+        first, = (exception["first"] for exception in self.judge()["exceptions"]
+                  if exception["cause"] == "misnamed")
         self.assertRegex(first, r"^\d+ samples at least were in emitted code, and no frame has the "
                          r"name of an emitted function, such as \w+; the largest sum has "
                          rf"{re.escape(name)} innermost$")
@@ -327,7 +327,7 @@ class Wrong(Observed):
         self.change_samples(
             lambda words: " ".join(words[:4] + [word + "_[j]" for word in words[4:]]), 2)
         result = self.judge()
-        self.assertNotIn("misnamed", {one["cause"] for one in result["exceptions"]})
+        self.assertNotIn("misnamed", {exception["cause"] for exception in result["exceptions"]})
         # Samples in other code count as missing, as far as the CPU time proves that they exist.
         right = sum(int(words[1]) for words in map(str.split, self.stream.splitlines())
                     if words[0] == "sample" and "_[j]" not in words[4])

@@ -48,8 +48,8 @@ class Swapped(Folder):
         return figures
 
     def compare_orders(self, perf: rd.PerfData, *options: str) -> dict[str, Any]:
-        perf.records = [one for one in perf.records
-                        if one.kind in byte_order.BODIES or one.kind in (rd.SAMPLE,
+        perf.records = [record for record in perf.records
+                        if record.kind in byte_order.BODIES or record.kind in (rd.SAMPLE,
                                                                          rd.FINISHED_ROUND)]
         wanted = self.judge(perf.pack(), *options)
         self.assertEqual(self.judge(byte_order.swap_file(perf), *options), wanted)

@@ -23,7 +23,7 @@ class PerfFolder(Folder):
 
     def split_records(self, count: int) -> None:
         """Distributes the records over @count files; the first two are in `data`."""
-        records = [one for one in self.perf.records if one.kind != rd.FINISHED_ROUND]
+        records = [record for record in self.perf.records if record.kind != rd.FINISHED_ROUND]
         rounds = rd.Record(rd.FINISHED_ROUND, 0, b"")
         head = rd.PerfData(self.perf.attrs, records[:2] + [rounds, rounds], self.perf.features)
         head.save(self.part_path("data"))
@@ -52,7 +52,7 @@ class PerfFolder(Folder):
                 self.assertEqual(found["samples"], 40)
                 del found["records"], wanted["records"]
                 self.assertEqual(found, wanted)
-                causes = [[(one["id"], one["samples"]) for one in
+                causes = [[(cause["id"], cause["samples"]) for cause in
                            self.judge(path, "explain", 1)["causes"]]
                           for path in (self.place("perf.data"), FIXTURE)]
                 self.assertEqual(causes[0], causes[1])

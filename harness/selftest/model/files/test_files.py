@@ -67,7 +67,7 @@ class Finding(Folder):
     def expect_missing_files(self, *options: str) -> list[dict[str, Any]]:
         found = self.judge_unwind(*options)
         self.assertEqual(found["stops"]["no-elf"], 40)
-        self.assertEqual(sum(one["stacks"] for one in found["missing_files"]), 40)
+        self.assertEqual(sum(missing_file["stacks"] for missing_file in found["missing_files"]), 40)
         return found["missing_files"]
 
 
