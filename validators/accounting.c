@@ -33,7 +33,7 @@ static const char *const owners[OWNERS] = {"kernel", "watched", "other"};
 /* The samples of one class: their number, and a description of the first. */
 struct sample_tally {
 	uint64_t count, kernel; /* @kernel: how many of @count were taken in the kernel */
-	char first[160];
+	char example[160];
 };
 
 /* Samples taken while the capture was enabling, or disabling, its events one after the other, and
@@ -97,7 +97,7 @@ static void count_sample(struct accounting *state, const struct jp_event *event)
 	tally = &state->samples[state->view->in_injected ? INJECTED : CAPTURED][class];
 	tally->kernel += !event->sample.user;
 	if (!tally->count++)
-		snprintf(tally->first, sizeof(tally->first),
+		snprintf(tally->example, sizeof(tally->example),
 			 "at %" PRIu64 ", %u/%u, ip %" PRIx64 " sp %" PRIx64, event->time,
 			 event->pid, event->tid, has_user ? ip : event->sample.ip, sp);
 }
@@ -172,10 +172,10 @@ static double find_boundary_share(const struct jp_truth *truth)
 	for (size_t i = 0; i < truth->nr_activations; i++) {
 		const struct jp_truth_activation *activation = &truth->activations[i];
 
-		if (activation->cpu == UINT64_MAX || activation->inside > activation->leave)
+		if (activation->cpu == UINT64_MAX || activation->called > activation->leave)
 			continue;
-		entering += (double)(activation->inside - activation->enter);
-		cpu += (double)jp_min(activation->cpu, activation->leave - activation->inside);
+		entering += (double)(activation->called - activation->enter);
+		cpu += (double)jp_min(activation->cpu, activation->leave - activation->called);
 	}
 	return entering + cpu > 0 ? entering / (entering + cpu) : 0;
 }
@@ -239,8 +239,8 @@ static int add_share(struct accounting *state, enum jp_sample_class class, uint6
 	exception->count = tally->count;
 	state->impossible +=
 		class == JP_SAMPLE_ASTRAY || class == JP_SAMPLE_UNWATCHED ? tally->count : 0;
-	snprintf(exception->first, sizeof(exception->first), "%s; at most %.1f %% are usual",
-		 tally->first, 100 * max);
+	snprintf(exception->example, sizeof(exception->example), "%s; at most %.1f %% are usual",
+		 tally->example, 100 * max);
 	return 0;
 }
 
@@ -258,7 +258,7 @@ static int add_shares(struct accounting *state)
 		jp_max(samples[JP_SAMPLE_CODE].count + samples[JP_SAMPLE_ASTRAY].count +
 			       samples[JP_SAMPLE_EDGE].count + samples[JP_SAMPLE_BELOW].count,
 		       jp_clock_count_expected_samples(state->evidence));
-	uint64_t total = state->view->held->samples;
+	uint64_t total = state->view->summary->samples;
 	double edge = truth->version < JP_TRUTH_VERSION_CPU
 			      ? old_edge
 			      : find_boundary_share(truth) + JP_SAMPLE_ASTRAY_USUAL;
@@ -300,17 +300,17 @@ static int compare_injected_samples(struct accounting *state)
 static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct accounting *state = view->state;
-	int failed = add_samples(state, CAPTURED, "samples", view->held);
+	int failed = add_samples(state, CAPTURED, "samples", view->summary);
 
 	/* Only a perf.data has records. */
 	if (!failed && !view->evidence->declared.observed)
-		failed = add_records(state, CAPTURED, "records", view->held);
+		failed = add_records(state, CAPTURED, "records", view->summary);
 	failed = failed ?: add_shares(state);
 
 	if (failed || !view->in_injected)
 		return failed;
-	return add_samples(state, INJECTED, "injected samples", view->held_injected)
-		       ?: add_records(state, INJECTED, "injected records", view->held_injected)
+	return add_samples(state, INJECTED, "injected samples", view->injected_summary)
+		       ?: add_records(state, INJECTED, "injected records", view->injected_summary)
 		       ?: compare_injected_samples(state);
 }
 

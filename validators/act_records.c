@@ -74,7 +74,7 @@ static bool lacks_act(const struct act_records *state, const struct exec_record 
 struct record_acts {
 	const struct jp_event *act; /* NULL: no operation */
 	bool several;               /* more than one operation touched the memory then */
-	bool own;                   /* one of the operations was made by the record's thread */
+	bool by_own_thread;         /* one of the operations was made by the record's thread */
 };
 
 static struct record_acts find_acts(const struct act_records *state,
@@ -100,7 +100,7 @@ static struct record_acts find_acts(const struct act_records *state,
 		if ((act->type != JP_EVENT_MAP && act->type != JP_EVENT_PROTECT) ||
 		    !(act->map.prot & JP_PROT_EXEC))
 			continue;
-		acts.own |= act->tid == record->tid;
+		acts.by_own_thread |= act->tid == record->tid;
 		acts.act = act;
 	}
 	return acts;
@@ -138,7 +138,7 @@ static const char *find_contradiction(const struct act_records *state, size_t in
 	acts = find_acts(state, record);
 	if (!acts.act)
 		return NULL; /* a program or a library: the truth does not record who mapped it */
-	if (!acts.own)
+	if (!acts.by_own_thread)
 		return "other-thread";
 	return !acts.several && is_repeated(state, index, acts.act) ? "twice" : NULL;
 }

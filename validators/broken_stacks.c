@@ -43,7 +43,7 @@ struct seen_stack {
 	struct jp_unwound unwound;
 	enum jp_verdict verdict;
 	struct jp_stack_fault fault;
-	enum jp_verdict hidden; /* second verdict of an unmapped stack; JP_UNMAPPED: none */
+	enum jp_verdict second_verdict; /* second verdict of an unmapped stack; JP_UNMAPPED: none */
 	struct jp_stack_fault hidden_fault;
 };
 
@@ -57,7 +57,7 @@ static void count_process(struct stacks *stacks, const struct jp_event *event,
 	if (!interval || interval->pid != event->pid)
 		return;
 	stacks->counts.processes[interval->process].judged[seen->method]++;
-	stacks->counts.processes[interval->process].whole[seen->method] +=
+	stacks->counts.processes[interval->process].nr_whole[seen->method] +=
 		seen->verdict == JP_EXACT || seen->verdict == JP_GAP;
 }
 
@@ -67,11 +67,11 @@ static bool stopped_at_moved_code(const struct stacks *stacks, const struct jp_e
 				  const struct jp_unwound *unwound)
 {
 	const struct jp_mapping *held =
-		jp_replay_find(stacks->view->spaces, event->pid, unwound->where);
+		jp_replay_find(stacks->view->spaces, event->pid, unwound->stop_addr);
 
 	return unwound->stop == JP_UNWIND_NO_CFI && held && held->backing == JP_BACKING_FILE &&
-	       strcmp(jp_unmapped(stacks->evidence, stacks->view->known, event->pid, unwound->where,
-				  event->time)
+	       strcmp(jp_unmapped(stacks->evidence, stacks->view->recorded, event->pid,
+				  unwound->stop_addr, event->time)
 			      .cause,
 		      "mremap") == 0;
 }
@@ -81,17 +81,18 @@ static void decide_verdict(struct stacks *stacks, const struct jp_event *event,
 			   struct seen_stack *seen)
 {
 	const struct jp_truth_stack *truth = &stacks->truth;
-	const bool maps = !(stacks->evidence->declared.lacks & JP_LACKS_MAPPINGS);
+	const bool maps = !(stacks->evidence->declared.lacking & JP_LACKS_MAPPINGS);
 	const struct jp_mapping *known =
-		jp_replay_find(stacks->view->spaces, event->pid, truth->whole[0]);
+		jp_replay_find(stacks->view->spaces, event->pid, truth->frames[0]);
 
 	/* Judge without excuses: the verdict is bad even if code is known to stop or mislead the
 	 * method. */
 	seen->verdict = jp_stack_verdict(seen->unwound.frames, seen->unwound.count,
-					 truth->faithful ? truth->seen : truth->whole,
+					 truth->faithful ? truth->expected : truth->frames,
 					 truth->faithful ? truth->nr_seen : truth->nr_whole,
-					 truth->whole, truth->nr_whole);
-	if (seen->method == JP_CHAIN && event->sample.user && event->sample.ip != truth->whole[0]) {
+					 truth->frames, truth->nr_whole);
+	if (seen->method == JP_CHAIN && event->sample.user &&
+	    event->sample.ip != truth->frames[0]) {
 		/* Profiles without callers use the sampled address and ignore the chain. */
 		seen->verdict = JP_WRONG;
 		seen->fault = (struct jp_stack_fault){JP_FAULT_SAMPLE_IP, "sample-ip", {0}};
@@ -100,19 +101,20 @@ static void decide_verdict(struct stacks *stacks, const struct jp_event *event,
 	}
 	if (maps && (!known || !(known->prot & JP_PROT_EXEC))) {
 		if (seen->verdict == JP_WRONG || seen->verdict == JP_EXTRA) {
-			seen->hidden = seen->verdict;
+			seen->second_verdict = seen->verdict;
 			seen->hidden_fault = seen->fault;
 		}
-		seen->fault = jp_stack_fault_unmapped(stacks->evidence, stacks->view->known, event,
-						      truth->whole[0]);
+		seen->fault = jp_stack_fault_unmapped(stacks->evidence, stacks->view->recorded,
+						      event, truth->frames[0]);
 		seen->verdict = JP_UNMAPPED;
 	} else if (seen->verdict == JP_SINGLE || seen->verdict == JP_SHORT) {
 		seen->fault =
-			jp_stack_fault_find_at_end(stacks->evidence, stacks->view->known, truth,
+			jp_stack_fault_find_at_end(stacks->evidence, stacks->view->recorded, truth,
 						   stacks->unwinder, event, &seen->unwound);
 		if (stopped_at_moved_code(stacks, event, &seen->unwound))
-			seen->fault = jp_stack_fault_unmapped(stacks->evidence, stacks->view->known,
-							      event, seen->unwound.where);
+			seen->fault =
+				jp_stack_fault_unmapped(stacks->evidence, stacks->view->recorded,
+							event, seen->unwound.stop_addr);
 	}
 }
 
@@ -147,14 +149,14 @@ static int report(struct stacks *stacks, const struct jp_event *event,
 		jp_findings_count(&stacks->view->findings, metric, seen->method, seen->fault.cause);
 	if (!exception || exception->count > 1)
 		return exception ? 0 : -ENOMEM;
-	snprintf(exception->first, sizeof(exception->first),
+	snprintf(exception->example, sizeof(exception->example),
 		 "%s at %" PRIu64 ", %u/%u, ip %" PRIx64
 		 " in %s+%#x, depth %u of %u: %u frames seen, "
 		 "%u must be, equal up to frame %u; %s",
 		 jp_verdict_text(seen->verdict), event->time, event->pid, event->tid,
-		 truth->whole[0], code->name, truth->offset, truth->depth + 1,
+		 truth->frames[0], code->name, truth->offset, truth->depth + 1,
 		 truth->activation->path->depth, unwound->count, truth->nr_seen,
-		 jp_stack_count_same_frames(unwound->frames, unwound->count, truth->seen,
+		 jp_stack_count_same_frames(unwound->frames, unwound->count, truth->expected,
 					    truth->nr_seen),
 		 jp_stack_fault_text(&seen->fault, stacks->evidence, event, unwound, text,
 				     sizeof(text)));
@@ -168,11 +170,11 @@ static int report_hidden_faults(struct stacks *stacks, const struct jp_event *ev
 	struct jp_method_count *count = &stacks->counts.methods[seen->method];
 	struct seen_stack hidden = *seen;
 
-	if (seen->hidden == JP_UNMAPPED)
+	if (seen->second_verdict == JP_UNMAPPED)
 		return 0;
-	hidden.verdict = seen->hidden;
+	hidden.verdict = seen->second_verdict;
 	hidden.fault = seen->hidden_fault;
-	count->hidden[seen->hidden == JP_EXTRA]++;
+	count->hidden_verdicts[seen->second_verdict == JP_EXTRA]++;
 	return report(stacks, event, &hidden);
 }
 
@@ -202,7 +204,7 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 			uint64_t sp, uint64_t *buf)
 {
 	struct jp_method_count *count = &stacks->counts.methods[method];
-	struct seen_stack seen = {.method = method, .hidden = JP_UNMAPPED};
+	struct seen_stack seen = {.method = method, .second_verdict = JP_UNMAPPED};
 
 	/* A stream of observations stores every stack as a chain. */
 	enum jp_method held = event->observed ? JP_CHAIN : method;
@@ -213,12 +215,12 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 	decide_verdict(stacks, event, &seen);
 	predicted = jp_stack_is_predicted(&stacks->truth, held, &seen.unwound, sp,
 					  event->sample.stack_size);
-	count->predicted += predicted;
+	count->nr_predicted += predicted;
 	if (event->observed)
 		jp_stack_leaves_add(&stacks->leaves, jp_stack_leaf_find(&stacks->truth),
 				    seen.verdict, predicted, 1);
 	count_verdict(stacks, event, method, seen.verdict);
-	count->flagged += seen.verdict == JP_SHORT && seen.unwound.cut;
+	count->flagged += seen.verdict == JP_SHORT && seen.unwound.is_incomplete;
 	count->complete += seen.fault.kind == JP_FAULT_COMPLETE;
 	count->perfview += is_broken_in_perfview(stacks->view, event, &seen.unwound);
 	count_process(stacks, event, &seen);
@@ -240,7 +242,7 @@ static int report_forbidden(struct stacks *stacks, const struct jp_event *event,
 							   no_activation ? "no-stay" : "no-depth");
 	count_verdict(stacks, event, method, JP_WRONG);
 	if (exception && exception->count == 1)
-		snprintf(exception->first, sizeof(exception->first),
+		snprintf(exception->example, sizeof(exception->example),
 			 "at %" PRIu64 ", %u/%u: ip %" PRIx64 " sp %" PRIx64 " %s", event->time,
 			 event->pid, event->tid, ip, sp,
 			 no_activation ? "in emitted code while the thread was in no path"
@@ -275,8 +277,8 @@ static enum jp_verdict compare_with_truth(void *context, const struct jp_truth_s
 	uint64_t count = jp_event_user_chain(context, &recorded);
 
 	return jp_stack_verdict(
-		recorded, (uint32_t)count, truth->faithful ? truth->seen : truth->whole,
-		truth->faithful ? truth->nr_seen : truth->nr_whole, truth->whole, truth->nr_whole);
+		recorded, (uint32_t)count, truth->faithful ? truth->expected : truth->frames,
+		truth->faithful ? truth->nr_seen : truth->nr_whole, truth->frames, truth->nr_whole);
 }
 
 /* Counts a sample outside of emitted code, if the truth does not have its process or if its thread

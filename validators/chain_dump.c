@@ -16,22 +16,22 @@
 #include "harness/judge/validator.h"
 #include "harness/model/unwind/stack_dump.h"
 
-/* A sample whose callchain differs from its dump at index @at, and the address in the dump. */
+/* A sample whose callchain differs from its dump at index @index, and the address in the dump. */
 struct differing {
-	uint64_t time, ip, at, known;
+	uint64_t time, ip, index, expected;
 };
 
 /* State of a process between its fork and its exec. */
 struct newborn {
-	bool alive;            /* the process exists and has not called exec */
-	struct differing last; /* its last sample, if the chain differs and the sample was taken in
-				  the kernel; else last.at is 0 */
+	bool alive;                      /* the process exists and has not called exec */
+	struct differing last_differing; /* its last sample, if the chain differs and the sample was
+				  taken in the kernel; else last.at is 0 */
 };
 
 struct chain_dump {
 	struct jp_view *view;
 	struct jp_map newborn; /* pid -> struct newborn */
-	uint64_t samples, bad, leaving;
+	uint64_t samples, nr_bad, leaving;
 };
 
 /* Returns whether the chain has the most addresses that the kernel stores. */
@@ -72,20 +72,20 @@ static bool find_difference(const struct chain_dump *state, const struct jp_even
 
 static int report(struct chain_dump *state, uint32_t pid, uint32_t tid, struct differing one)
 {
-	state->bad++;
+	state->nr_bad++;
 	return jp_findings_count_failure(&state->view->findings, "chain.dump", "other-caller",
 					 "at %" PRIu64 ", %u/%u, ip %" PRIx64 ": caller %" PRIu64
 					 " by the dump is %" PRIx64 ", and not in the callchain",
-					 one.time, pid, tid, one.ip, one.at, one.known);
+					 one.time, pid, tid, one.ip, one.index, one.expected);
 }
 
 /* Reports the stored sample of @pid: the process neither exec'd nor exited after it. */
 static int report_last_sample(struct chain_dump *state, uint32_t pid, struct newborn *newborn)
 {
-	const struct differing last = newborn->last;
+	const struct differing last = newborn->last_differing;
 
-	newborn->last.at = 0;
-	return last.at ? report(state, pid, pid, last) : 0;
+	newborn->last_differing.index = 0;
+	return last.index ? report(state, pid, pid, last) : 0;
 }
 
 /* Returns whether the sample has the callchain and dump that the comparison needs. Stores its user
@@ -100,7 +100,7 @@ static bool is_judged(const struct jp_view *view, const struct jp_event *event, 
 	       !event->sample.chain_deferred && event->sample.stack_size &&
 	       (view->machine->e_machine == EM_X86_64 || view->machine->e_machine == EM_386) &&
 	       jp_machine_user(view->machine, event, ip, sp) && event->sample.regs &&
-	       event->sample.regs->known >> view->machine->frames->fp & 1;
+	       event->sample.regs->mask >> view->machine->frames->fp & 1;
 }
 
 static int handle_sample(struct chain_dump *state, const struct jp_event *event)
@@ -115,11 +115,11 @@ static int handle_sample(struct chain_dump *state, const struct jp_event *event)
 	if (!is_judged(state->view, event, &one.ip, &sp))
 		return 0;
 	state->samples++;
-	if (!find_difference(state, event, sp, &one.at, &one.known))
+	if (!find_difference(state, event, sp, &one.index, &one.expected))
 		return 0;
 	if (!newborn || !newborn->alive || event->sample.user)
 		return report(state, event->pid, event->tid, one);
-	newborn->last = one;
+	newborn->last_differing = one;
 	return 0;
 }
 
@@ -138,7 +138,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	newborn = jp_map_at(&state->newborn, event->pid, sizeof(*newborn));
 	if (!newborn || (!has_left_group && report_last_sample(state, event->pid, newborn)))
 		return -ENOMEM;
-	state->leaving += has_left_group && newborn->last.at;
+	state->leaving += has_left_group && newborn->last_differing.index;
 	*newborn = (struct newborn){.alive = event->type == JP_EVENT_FORK && !event->task.there};
 	return 0;
 }
@@ -152,7 +152,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 	for (size_t cursor = 0; !failed && (newborn = jp_map_next(&state->newborn, &cursor, &pid));)
 		failed = report_last_sample(state, (uint32_t)pid, newborn);
-	jp_findings_add_rate(&view->findings, "chain.dump", state->bad, state->samples);
+	jp_findings_add_rate(&view->findings, "chain.dump", state->nr_bad, state->samples);
 	jp_findings_add_count(&view->findings, "chain.leaving", state->leaving);
 	return failed;
 }

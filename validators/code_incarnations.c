@@ -126,7 +126,7 @@ static void count_stray_load(struct jp_incarnations *incarnations,
 	struct jp_strays *strays = misplaced ? &incarnations->misplaced : &incarnations->stray;
 
 	if (!strays->count++)
-		strays->first = load;
+		strays->first_load = load;
 }
 
 /* Copies the publication time of code that a child inherits, because the parent published the code
@@ -289,7 +289,7 @@ void jp_incarnations_mark_covered(struct jp_incarnations *incarnations, const st
 				.time = map->time,
 				.start = start,
 				.end = end,
-				.at = map->at,
+				.file_offset = map->file_offset,
 				.name = name,
 				.cause = find_cause(incarnations->evidence, map, code)};
 		incarnation->low =

@@ -8,7 +8,7 @@
 
 /* A mapping record that came after the load of a function and covers the function's code. */
 struct jp_hider {
-	uint64_t time, start, end, at;
+	uint64_t time, start, end, file_offset;
 	const char *name;  /* as recorded; valid as long as the replay */
 	const char *cause; /* why the kernel wrote it: jp_incarnations_mark_covered() */
 };
@@ -32,7 +32,7 @@ struct jp_incarnations {
 	size_t loads; /* judged incarnations that the jitdumps publish */
 	struct jp_strays {
 		uint64_t count;
-		const struct jp_code_load *first;
+		const struct jp_code_load *first_load;
 	} stray, misplaced; /* number of loads that belong to no incarnation; number of loads of
 			       another process's code */
 	uint64_t largest;   /* size of the largest function, in bytes */

@@ -15,14 +15,14 @@ struct jp_code_name jp_code_name_at(const struct jp_naming *naming,
 
 	name.mapping = jp_replay_find(naming->view->spaces, incarnation->code->pid, ip);
 	result = jp_names_find(naming->names, name.mapping, ip);
-	name.found = result.text;
+	name.recorded = result.text;
 	name.how = result.how;
-	if (!name.found)
-		name.named = JP_NAME_NONE;
-	else if (strcmp(name.found, incarnation->code->name) == 0)
-		name.named = JP_NAME_RIGHT;
+	if (!name.recorded)
+		name.class = JP_NAME_NONE;
+	else if (strcmp(name.recorded, incarnation->code->name) == 0)
+		name.class = JP_NAME_RIGHT;
 	else
-		name.named = JP_NAME_WRONG;
+		name.class = JP_NAME_WRONG;
 	return name;
 }
 
@@ -40,7 +40,7 @@ static const char *find_time_cause(const struct jp_incarnations *incarnations,
 		if (code->pid != own->pid || code->addr > name->ip)
 			break;
 		if (code != own && name->ip - code->addr < code->size &&
-		    strcmp(code->name, name->found) == 0)
+		    strcmp(code->name, name->recorded) == 0)
 			return code->loaded < own->loaded ? "stale" : "later";
 	}
 	return NULL;
@@ -64,12 +64,13 @@ const char *jp_code_name_cause(const struct jp_naming *naming, const struct jp_c
 {
 	bool is_injected = naming->view->asked->injected, by_dump = naming->loads->folder.count > 0,
 	     injected;
-	const char *cause = name->found ? find_time_cause(naming->incarnations, name) : NULL;
+	const char *cause = name->recorded ? find_time_cause(naming->incarnations, name) : NULL;
 
 	if (cause)
 		return cause;
-	if (name->found && jp_incarnations_has_other(naming->incarnations,
-						     name->incarnation->code->pid, name->found))
+	if (name->recorded &&
+	    jp_incarnations_has_other(naming->incarnations, name->incarnation->code->pid,
+				      name->recorded))
 		return "wrong-owner";
 	if (!name->mapping && jp_evidence_is_process_older(naming->view->evidence,
 							   name->incarnation->code->pid, time))
@@ -83,7 +84,7 @@ const char *jp_code_name_cause(const struct jp_naming *naming, const struct jp_c
 		return jp_name_how_text[name->how];
 	if (is_injected && name->covered)
 		return "hidden";
-	if (name->found)
+	if (name->recorded)
 		return "other-name";
 	if (by_dump && name->incarnation->published == UINT64_MAX &&
 	    (is_injected || name->how != JP_NAME_NOT_ANONYMOUS || has_loads(naming, name)))
@@ -102,7 +103,7 @@ const char *jp_code_name_text(const struct jp_code_name *name, char *text, size_
 	const struct jp_hider *hider = &name->incarnation->hider;
 	int used = snprintf(text, size, "%s+%#" PRIx64 ", loaded at %" PRIu64 ": %s%.60s (%s)",
 			    code->name, name->ip - code->addr, code->loaded,
-			    name->found ? "named " : "no name", name->found ?: "",
+			    name->recorded ? "named " : "no name", name->recorded ?: "",
 			    jp_name_how_text[name->how]);
 
 	if (name->mapping && used >= 0 && (size_t)used < size)
@@ -113,7 +114,7 @@ const char *jp_code_name_text(const struct jp_code_name *name, char *text, size_
 		snprintf(text + used, size - (size_t)used,
 			 "; %" PRIx64 "-%" PRIx64 " %.40s of %" PRIu64 " (offset %" PRIu64
 			 ", %s) hid it",
-			 hider->start, hider->end, hider->name, hider->time, hider->at,
+			 hider->start, hider->end, hider->name, hider->time, hider->file_offset,
 			 hider->cause);
 	return text;
 }

@@ -17,9 +17,9 @@ struct jp_naming {
 struct jp_code_name {
 	const struct jp_incarnation *incarnation;
 	uint64_t ip;
-	enum jp_named named;
+	enum jp_named class;
 	const struct jp_mapping *mapping; /* mapping of the capture; NULL: none */
-	const char *found;                /* name in the capture; NULL: none */
+	const char *recorded;             /* name in the capture; NULL: none */
 	enum jp_name_how how;             /* how jp_names_find() found the name */
 	bool covered;                     /* a mapping record after the load covers the address */
 };

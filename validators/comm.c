@@ -19,7 +19,7 @@
 struct thread_name {
 	const char *text;              /* NULL: none */
 	const struct jp_task *sampled; /* the thread with this tid that was sampled last */
-	bool wrong;                    /* a fault of @sampled has been reported */
+	bool is_reported;              /* a fault of @sampled has been reported */
 };
 
 static const struct jp_role wrong_names = {.column = "tasks"};
@@ -27,7 +27,7 @@ static const struct jp_role wrong_names = {.column = "tasks"};
 struct comm {
 	struct jp_view *view;
 	struct jp_tasks tasks;
-	struct jp_map known; /* tid -> struct thread_name */
+	struct jp_map names; /* tid -> struct thread_name */
 	struct jp_text_pool texts;
 	uint64_t records, wrong_records, threads, wrong_threads;
 };
@@ -126,7 +126,7 @@ static int judge_record(struct comm *comm, const struct jp_event *event)
 static int set_name(struct comm *comm, uint32_t tid, const char *text)
 {
 	struct jp_text *kept = jp_text_keep(&comm->texts, text, strlen(text));
-	struct thread_name *known = jp_map_at(&comm->known, tid, sizeof(*known));
+	struct thread_name *known = jp_map_at(&comm->names, tid, sizeof(*known));
 
 	if (!kept || !known)
 		return -ENOMEM;
@@ -138,7 +138,7 @@ static int judge_sample(struct comm *comm, const struct jp_event *event)
 {
 	const struct jp_task *task = jp_tasks_at(&comm->tasks, event->tid, event->time);
 	const uint64_t slack = comm->view->evidence->info.slack;
-	struct thread_name *known = jp_map_at(&comm->known, event->tid, sizeof(*known));
+	struct thread_name *known = jp_map_at(&comm->names, event->tid, sizeof(*known));
 	const struct jp_task_name *name;
 	const struct jp_control *control;
 
@@ -148,15 +148,16 @@ static int judge_sample(struct comm *comm, const struct jp_event *event)
 		return 0;
 	if (known->sampled != task) {
 		known->sampled = task;
-		known->wrong = false;
+		known->is_reported = false;
 		comm->threads++;
 	}
-	if (known->wrong || may_have_had_name(comm, event->tid, event->time, known->text, &name))
+	if (known->is_reported ||
+	    may_have_had_name(comm, event->tid, event->time, known->text, &name))
 		return 0;
 	/* An exec enables events before it sets the name (begin_new_exec() in fs/exec.c). */
 	if (is_launcher(name, known->text) && event->time <= name->after + slack)
 		return 0;
-	known->wrong = true;
+	known->is_reported = true;
 	comm->wrong_threads++;
 	control = name ? jp_control_find_missing_exec(comm->view->evidence, name->pid, name->before,
 						      name->after)
@@ -178,7 +179,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	case JP_EVENT_COMM:
 		return judge_record(comm, event) ?: set_name(comm, event->tid, event->comm.name);
 	case JP_EVENT_FORK:
-		parent = jp_map_find(&comm->known, event->task.ptid);
+		parent = jp_map_find(&comm->names, event->task.ptid);
 		return parent && parent->text ? set_name(comm, event->tid, parent->text) : 0;
 	case JP_EVENT_SAMPLE:
 		return event->tid ? judge_sample(comm, event) : 0;
@@ -215,7 +216,7 @@ static void free_comm(void *state)
 	struct comm *comm = state;
 
 	jp_tasks_free(&comm->tasks);
-	jp_map_free(&comm->known);
+	jp_map_free(&comm->names);
 	jp_text_pool_free(&comm->texts);
 }
 

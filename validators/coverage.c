@@ -43,11 +43,11 @@ int jp_coverage_find(struct jp_coverage *coverage, const struct jp_spans *spans,
 
 	coverage->nr_found = 0;
 	for (size_t cursor = 0; (span = jp_spans_next(spans, pid, box, &cursor));) {
-		if (jp_array_append(&coverage->found, &coverage->nr_found,
+		if (jp_array_append(&coverage->spans, &coverage->nr_found,
 				    &coverage->found_capacity, span))
 			return -ENOMEM;
 	}
-	jp_sort(coverage->found, coverage->nr_found, compare_by_place);
+	jp_sort(coverage->spans, coverage->nr_found, compare_by_place);
 	return 0;
 }
 

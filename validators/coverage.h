@@ -24,7 +24,7 @@ struct jp_coverage {
 	struct jp_gaps gaps; /* addresses and times without executable memory */
 	/* Index of a span of the truth -> 1 + time of the record that is stale since its end. */
 	struct jp_map reported;
-	const struct jp_span **found; /* result of jp_coverage_find() */
+	const struct jp_span **spans; /* result of jp_coverage_find() */
 	size_t nr_found, found_capacity;
 	uint64_t missing, late, late_ns, stale, identity;
 	uint64_t samples, samples_known, stray;

@@ -36,7 +36,7 @@ uint64_t jp_sample_digest(const struct jp_event *event)
 		digest = jp_digest_bytes(digest, event->sample.chain,
 					 event->sample.nr_chain * sizeof(uint64_t));
 	for (int i = 0; regs && i < JP_REGS; i++)
-		if (regs->known >> i & 1)
+		if (regs->mask >> i & 1)
 			digest = jp_digest_bytes(digest, &regs->r[i], sizeof(regs->r[i]));
 	return jp_digest_bytes(digest, event->sample.stack ?: (const void *)"",
 			       event->sample.stack ? event->sample.stack_size : 0);

@@ -35,11 +35,12 @@ struct equal {
 	size_t next;
 	struct jp_map listed; /* digests of reported differences */
 	bool nothing;         /* the capture has no mapping of the process at this point */
-	const struct jp_executable **now; /* executable pieces at a point, sorted by start */
+	const struct jp_executable **current; /* executable pieces at a point, sorted by start */
 	size_t nr_now, now_capacity;
 	uint64_t *borders;
 	size_t nr_borders, borders_capacity;
-	uint64_t marks, equal, compared, unjudged; /* number of points; bytes of mappings */
+	uint64_t nr_marks, equal, nr_compared,
+		nr_unjudged; /* number of points; bytes of mappings */
 	uint64_t missing, extra, different;
 	uint64_t stated,
 		untrue; /* mapping records of a stream; records whose mapping never existed */
@@ -50,8 +51,9 @@ struct mapping_difference {
 	const char *metric, *cause;
 	uint64_t start, end;
 	const struct jp_executable *truth; /* NULL: the truth has no mapping */
-	const struct jp_executable *last;  /* the truth's last mapping at the address; NULL: none */
-	const struct jp_mapping *known;    /* NULL: the capture has no mapping */
+	const struct jp_executable
+		*last_true;                /* the truth's last mapping at the address; NULL: none */
+	const struct jp_mapping *recorded; /* NULL: the capture has no mapping */
 };
 
 /* A profiler's stream may omit mappings without samples, attributes of mappings, and unmapping. The
@@ -96,16 +98,16 @@ static const char *find_extra_cause(const struct equal *equal, const struct jp_e
 static int mark_difference_counted(struct equal *equal, uint32_t pid,
 				   const struct mapping_difference *different, bool *first)
 {
-	const struct jp_executable *truth = different->truth, *last = different->last;
+	const struct jp_executable *truth = different->truth, *last = different->last_true;
 	const bool extra = !truth && last && strcmp(different->cause, "invented") != 0;
 	uint64_t identity = extra            ? last->close_before
 			    : equal->nothing ? 0
-			    : truth && !different->known
+			    : truth && !different->recorded
 				    ? (equal->truth.memories[truth->memory].act
 					       ? truth->open_before
 					       : (uint64_t)(truth - equal->truth.list))
-				    : different->known->at;
-	uint64_t kind = !truth ? 0 : different->known ? 1 : equal->nothing ? 3 : 2;
+				    : different->recorded->at;
+	uint64_t kind = !truth ? 0 : different->recorded ? 1 : equal->nothing ? 3 : 2;
 	uint64_t key = (uint64_t)(extra ? last->pid : pid) << 42 ^ identity << 2 ^ kind;
 	uint64_t *listed = jp_map_at(&equal->listed, key, sizeof(*listed));
 
@@ -131,7 +133,7 @@ static int report(struct equal *equal, const struct jp_mapping_point *point,
 		  const struct mapping_difference *different, uint64_t *count)
 {
 	const struct jp_executable *truth = different->truth;
-	const struct jp_mapping *known = different->known;
+	const struct jp_mapping *known = different->recorded;
 	const struct jp_procmap *line = truth ? equal->truth.memories[truth->memory].line : NULL;
 	char shown_text[128] = "nothing", true_text[128] = "nothing";
 	bool first;
@@ -171,7 +173,7 @@ static uint64_t find_start(const struct jp_truth *truth, uint32_t pid, uint64_t 
 {
 	const struct jp_truth_incarnation *image = jp_truth_image_at(truth, pid, time);
 
-	while (image && image->before && !image->first)
+	while (image && image->before && !image->is_first)
 		image--;
 	return image ? image->before : 0;
 }
@@ -254,7 +256,7 @@ static int judge_removed_mapping(struct equal *equal, const struct jp_mapping_po
 static int judge_recorded_piece(struct equal *equal, const struct jp_mapping_point *point,
 				struct mapping_difference *stated)
 {
-	const uint64_t since = stated->known->since ?: equal->evidence->watched.started;
+	const uint64_t since = stated->recorded->since ?: equal->evidence->watched.started;
 	bool is_untrue = stated->cause && strcmp(stated->cause, "invented") == 0;
 
 	equal->stated++;
@@ -277,12 +279,12 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 	struct mapping_difference different = {.start = start, .end = end};
 	bool possible = false;
 
-	for (size_t i = first; i < equal->nr_now && equal->now[i]->start <= start; i++) {
-		if (equal->now[i]->end <= start)
+	for (size_t i = first; i < equal->nr_now && equal->current[i]->start <= start; i++) {
+		if (equal->current[i]->end <= start)
 			continue;
 		possible = true;
-		if (certainly_exists(equal, equal->now[i], point->time))
-			truth = equal->now[i];
+		if (certainly_exists(equal, equal->current[i], point->time))
+			truth = equal->current[i];
 	}
 	if (known && !(known->prot & JP_PROT_EXEC))
 		known = NULL;
@@ -294,23 +296,25 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 	possible |= loaded &&
 		    jp_executable_may_exist(loaded, point->time, point->time, evidence->info.slack);
 	if (!truth && possible) {
-		equal->unjudged += equal->injected ? 0 : end - start;
+		equal->nr_unjudged += equal->injected ? 0 : end - start;
 		return 0;
 	}
 	different.truth = truth;
-	different.known = known;
+	different.recorded = known;
 	different.metric = "injected.missing";
 	different.cause = "taken";
 	if (equal->injected)
 		return known ? 0 : judge_removed_mapping(equal, point, &different);
-	equal->compared += end - start;
+	equal->nr_compared += end - start;
 	if (!truth) {
 		different.metric = "mappings.extra";
-		different.last = find_last_ended(equal, point->pid, start, point->time) ?: loaded;
+		different.last_true =
+			find_last_ended(equal, point->pid, start, point->time) ?: loaded;
 		/* The parent unmapped the memory before the fork; munmap() is not recorded. */
-		if (!different.last)
-			different.last = find_last_ended(equal, known->pid, start, point->time);
-		different.cause = find_extra_cause(equal, different.last, known, point->time);
+		if (!different.last_true)
+			different.last_true =
+				find_last_ended(equal, known->pid, start, point->time);
+		different.cause = find_extra_cause(equal, different.last_true, known, point->time);
 		if (equal->evidence->declared.observed)
 			return judge_recorded_piece(equal, point, &different);
 		return report(equal, point, &different, &equal->extra);
@@ -327,7 +331,7 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 	/* The mapping has no record; the capture still shows an older mapping. */
 	if (!known || known->since + evidence->info.slack < truth->open_before)
 		different.cause =
-			jp_unmapped(evidence, equal->view->known, point->pid, start, point->time)
+			jp_unmapped(evidence, equal->view->recorded, point->pid, start, point->time)
 				.cause;
 	if (known) {
 		different.metric = "mappings.differs";
@@ -361,9 +365,9 @@ static int collect_pieces(struct equal *equal, const struct jp_mapping_point *po
 		if (!jp_executable_may_exist(executable, point->time, point->time,
 					     equal->evidence->info.slack))
 			continue;
-		if (!jp_array_reserve(&equal->now, &equal->now_capacity, equal->nr_now + 1))
+		if (!jp_array_reserve(&equal->current, &equal->now_capacity, equal->nr_now + 1))
 			return -ENOMEM;
-		equal->now[equal->nr_now++] = executable;
+		equal->current[equal->nr_now++] = executable;
 		failed = add_borders(equal, executable->start, executable->end);
 	}
 	for (known = jp_replay_find_at_or_above(equal->spaces, point->pid, 0); !failed && known;
@@ -381,11 +385,11 @@ static int judge_point(struct equal *equal, const struct jp_mapping_point *point
 	int failed = collect_pieces(equal, point);
 	size_t first = 0;
 
-	equal->marks += point->mark && !equal->injected;
+	equal->nr_marks += point->mark && !equal->injected;
 	for (size_t i = 1; !failed && i < equal->nr_borders; i++) {
 		const uint64_t start = equal->borders[i - 1], end = equal->borders[i];
 
-		while (first < equal->nr_now && equal->now[first]->end <= start)
+		while (first < equal->nr_now && equal->current[first]->end <= start)
 			first++;
 		if (start < end)
 			failed = judge_piece(equal, point, first, start, end);
@@ -453,7 +457,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 	if (failed)
 		return failed;
-	if (equal->points.count && !equal->compared && equal->evidence->truth->nr_activations)
+	if (equal->points.count && !equal->nr_compared && equal->evidence->truth->nr_activations)
 		return jp_fail(err, ENODATA, "no mapping was compared at any of %zu moments",
 			       equal->points.count);
 	if (equal->evidence->declared.observed) {
@@ -464,9 +468,10 @@ static int end(struct jp_view *view, struct jp_error *err)
 		return 0;
 	}
 	/* in KiB */
-	jp_findings_add_rate(findings, "mappings.bytes", equal->equal >> 10, equal->compared >> 10);
-	jp_findings_add_count(findings, "mappings.unjudged", equal->unjudged >> 10);
-	jp_findings_add_count(findings, "mappings.marks", equal->marks);
+	jp_findings_add_rate(findings, "mappings.bytes", equal->equal >> 10,
+			     equal->nr_compared >> 10);
+	jp_findings_add_count(findings, "mappings.unjudged", equal->nr_unjudged >> 10);
+	jp_findings_add_count(findings, "mappings.marks", equal->nr_marks);
 	jp_findings_add_with_role(findings, &equal_records,
 				  jp_metric_count("mappings.missing", equal->missing));
 	jp_findings_add_with_role(findings, &equal_records,
@@ -487,7 +492,7 @@ static void free_equal(void *state)
 	jp_executables_free(&equal->truth);
 	jp_map_free(&equal->listed);
 	free(equal->points.list);
-	free(equal->now);
+	free(equal->current);
 	free(equal->borders);
 }
 

@@ -143,7 +143,7 @@ static uint64_t measure_known_time(const struct jp_files *files, const struct jp
 	uint64_t known = 0;
 
 	for (size_t cursor = 0;
-	     (span = jp_spans_next(files->view->known, file->pid, &box, &cursor));) {
+	     (span = jp_spans_next(files->view->recorded, file->pid, &box, &cursor));) {
 		const char *wrong_part;
 
 		if (span->open_before >= to || span->close_before <= from)
@@ -188,7 +188,7 @@ static int judge_window(struct jp_files *files, const struct jp_truth_file *file
 	}
 	if (known == to - from)
 		return 0;
-	unmapped = jp_unmapped(files->evidence, files->view->known, file->pid, file->addr, from);
+	unmapped = jp_unmapped(files->evidence, files->view->recorded, file->pid, file->addr, from);
 	if (!known) {
 		files->missing++;
 		return jp_findings_count_failure(&files->view->findings, "files.missing",
@@ -261,7 +261,7 @@ int jp_files_sample(struct jp_files *files, const struct jp_event *event)
 		if (!cause)
 			return -ENOMEM;
 	} else {
-		struct jp_unmapped unmapped = jp_unmapped(files->evidence, files->view->known,
+		struct jp_unmapped unmapped = jp_unmapped(files->evidence, files->view->recorded,
 							  event->pid, ip, event->time);
 
 		cause = unmapped.cause;

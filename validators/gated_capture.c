@@ -29,9 +29,9 @@ struct gated {
 	struct jp_findings *findings;
 	const struct jp_view *view;
 	struct process *processes;
-	size_t begun,
-		ended; /* number of intervals that began, or ended, before the current event */
-	uint64_t older, older_known, inside, inside_known, outside;
+	size_t nr_begun,
+		nr_ended; /* number of intervals that began, or ended, before the current event */
+	uint64_t older, older_known, nr_inside, nr_inside_known, outside;
 	char first_outside[160];
 };
 
@@ -96,7 +96,7 @@ static int judge_memory_before_interval(struct gated *gated, const struct jp_int
 			gated->older_known++;
 			continue;
 		}
-		unmapped = jp_unmapped(evidence, gated->view->known, interval->pid, map->start,
+		unmapped = jp_unmapped(evidence, gated->view->recorded, interval->pid, map->start,
 				       interval->enabled);
 		failed = jp_findings_count_failure(
 			gated->findings, "gated.older", unmapped.cause,
@@ -131,9 +131,9 @@ static void judge_new_memory_in_interval(struct gated *gated, const struct jp_in
 		    (act->type != JP_EVENT_MAP && act->type != JP_EVENT_PROTECT))
 			continue;
 		known = jp_replay_find(gated->view->spaces, act->pid, act->map.addr);
-		gated->inside++;
-		gated->inside_known += known && (known->prot & JP_PROT_EXEC) &&
-				       known->end >= act->map.addr + act->map.len;
+		gated->nr_inside++;
+		gated->nr_inside_known += known && (known->prot & JP_PROT_EXEC) &&
+					  known->end >= act->map.addr + act->map.len;
 	}
 }
 
@@ -144,15 +144,16 @@ static int judge_intervals(struct gated *gated, uint64_t time)
 	int failed = 0;
 
 	while (!failed) {
-		size_t *next = gated->begun > gated->ended ? &gated->ended : &gated->begun;
+		size_t *next =
+			gated->nr_begun > gated->nr_ended ? &gated->nr_ended : &gated->nr_begun;
 		const struct jp_interval *interval;
 
 		if (*next == intervals->nr_intervals)
 			return 0;
 		interval = &intervals->intervals[*next];
-		if ((next == &gated->begun ? interval->enabled : interval->disabling) >= time)
+		if ((next == &gated->nr_begun ? interval->enabled : interval->disabling) >= time)
 			return 0;
-		if (next == &gated->begun)
+		if (next == &gated->nr_begun)
 			failed = judge_memory_before_interval(gated, interval);
 		else
 			judge_new_memory_in_interval(gated, interval);
@@ -297,7 +298,7 @@ static void add_metrics(struct gated *gated)
 	jp_findings_add_rate(findings, "gated.mapped", sum.mapped, sum.samples);
 	jp_findings_add_rate(findings, "gated.named", sum.named, sum.samples);
 	jp_findings_add_rate(findings, "gated.older", gated->older_known, gated->older);
-	jp_findings_add_rate(findings, "gated.inside", gated->inside_known, gated->inside);
+	jp_findings_add_rate(findings, "gated.inside", gated->nr_inside_known, gated->nr_inside);
 	jp_findings_add_count(findings, "gated.outside", gated->outside);
 }
 

@@ -34,7 +34,7 @@ static inline void jp_count_in_image(struct jp_exception *exception, const struc
 	const struct jp_truth_incarnation *image =
 		jp_truth_image_at(truth, code->pid, code->loaded);
 	const bool first = jp_is_of_launched_image(truth, code);
-	const bool inherited = !first && image->forked && code->loaded == image->before;
+	const bool inherited = !first && image->is_forked && code->loaded == image->before;
 	const bool last = !image || image + 1 == truth->incarnations + truth->nr_incarnations ||
 			  image[1].pid != image->pid;
 	const bool shared = !inherited && (code->by_pid != code->pid || (image && image->borrower));

@@ -30,7 +30,7 @@ struct injected_code {
 	uint64_t code_records, no_code;
 	struct jp_file_finder *finder;
 	struct jp_code_loads loads;
-	bool *recorded;      /* for each load: whether inject added a record of it */
+	bool *is_recorded;   /* for each load: whether inject added a record of it */
 	struct jp_map dumps; /* by process that owns a dump: number of the dump's loads that have
 				an added record */
 };
@@ -88,7 +88,8 @@ static const char *find_contradiction(const struct injected_code *state,
  * multiple of 8 after the code. */
 static bool fits_load(const struct jp_code_load *load, const struct jp_event *record)
 {
-	return record->map.len <= load->size || record->map.len - load->size <= 7 + load->mapped;
+	return record->map.len <= load->size ||
+	       record->map.len - load->size <= 7 + load->mapped_size;
 }
 
 /* Marks the loads with the time and address of @record. Stores a cause in *@cause if @record covers
@@ -112,8 +113,8 @@ static int mark_loads(struct injected_code *state, const struct jp_event *record
 		recorded = jp_map_at(&state->dumps, loads[i].owner, sizeof(*recorded));
 		if (!recorded)
 			return -ENOMEM;
-		*recorded += !state->recorded[i];
-		state->recorded[i] = is_recorded = true;
+		*recorded += !state->is_recorded[i];
+		state->is_recorded[i] = is_recorded = true;
 		fits |= fits_load(&loads[i], record);
 		difference = jp_injected_bytes_compare(state->finder, record, &loads[i],
 						       state->evidence->truth->e_machine);
@@ -191,7 +192,7 @@ static int judge_absent_loads(struct injected_code *state)
 		if (!jp_map_find(&state->dumps, load->owner))
 			continue;
 		nr_loads++;
-		if (state->recorded[i])
+		if (state->is_recorded[i])
 			continue;
 		absent++;
 		failed = jp_findings_count_failure(
@@ -227,9 +228,9 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	failed = jp_code_loads_read(view->evidence->dir, &state->loads, err);
 	if (failed)
 		return failed;
-	state->recorded = calloc(state->loads.count + 1, sizeof(*state->recorded));
+	state->is_recorded = calloc(state->loads.count + 1, sizeof(*state->is_recorded));
 	state->finder = jp_file_finder_of_run(view->evidence->dir);
-	return state->recorded && state->finder ? 0 : -ENOMEM;
+	return state->is_recorded && state->finder ? 0 : -ENOMEM;
 }
 
 static void free_code(void *context)
@@ -239,7 +240,7 @@ static void free_code(void *context)
 	jp_file_finder_free(state->finder);
 	jp_code_loads_free(&state->loads);
 	jp_map_free(&state->dumps);
-	free(state->recorded);
+	free(state->is_recorded);
 	free(state->captured);
 }
 

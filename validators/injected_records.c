@@ -27,7 +27,7 @@ struct equal_records {
 struct injected_records {
 	struct jp_view *view;
 	struct jp_map groups; /* digest -> struct equal_records */
-	uint64_t bad, all;
+	uint64_t nr_bad, nr_records;
 };
 
 /* Returns whether an injector may remove the record. */
@@ -63,7 +63,7 @@ static uint64_t digest_file(const struct jp_event *event)
 static int report(struct injected_records *state, const struct equal_records *group,
 		  const char *cause, const char *problem)
 {
-	state->bad++;
+	state->nr_bad++;
 	return jp_findings_count_failure(&state->view->findings, "injected.records", cause,
 					 "pid %u, record of type %u at %" PRIu64 ": %s", group->pid,
 					 group->kind, group->time, problem);
@@ -91,7 +91,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 			return -ENOMEM;
 		*group = record;
 	}
-	state->all += !view->in_injected;
+	state->nr_records += !view->in_injected;
 	group->count += view->in_injected ? -1 : 1;
 	if (event->type != JP_EVENT_MAP)
 		return 0;
@@ -118,7 +118,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 			failed = report(state, group, "other-file",
 					"injected.data has another inode");
 	}
-	jp_findings_add_rate(&view->findings, "injected.records", state->bad, state->all);
+	jp_findings_add_rate(&view->findings, "injected.records", state->nr_bad, state->nr_records);
 	return failed;
 }
 

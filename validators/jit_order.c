@@ -16,9 +16,9 @@
 /* Results of perf.data or injected.data. */
 struct order_side {
 	struct jp_named_samples samples;
-	uint64_t named[JP_NAMES], unjudged, elf, map;
-	uint64_t anon;   /* number of records of anonymous executable mappings */
-	uint64_t hidden; /* number of loads that a later record covers */
+	uint64_t nr_named[JP_NAMES], nr_unjudged, elf, map;
+	uint64_t anon;      /* number of records of anonymous executable mappings */
+	uint64_t nr_hidden; /* number of loads that a later record covers */
 };
 
 struct jit_order_state {
@@ -33,8 +33,9 @@ struct jit_order_state {
 	bool in_files, in_memory; /* whether there is code in files, which needs no name, and code
 				     that needs one */
 	bool needs_names;         /* whether samples may need names: code in memory runs */
-	bool last; /* names in the current file are judged: it is injected.data, or the only file */
-	size_t *by_begin, begun; /* indexes of incarnations, by begin of the judged time; number
+	bool is_last; /* names in the current file are judged: it is injected.data, or the only file
+		       */
+	size_t *by_begin, nr_begun; /* indexes of incarnations, by begin of the judged time; number
 				    of those whose judged time has begun */
 	struct {
 		bool begun, failed, elf, map;
@@ -80,7 +81,7 @@ static struct jp_exception *count_exception(struct jit_order_state *order,
 					    const char *other_metric, uint64_t time, int *failed)
 {
 	struct jp_exception *exception = jp_findings_count(
-		order->findings, name->named == JP_NAME_WRONG ? wrong : other_metric, JP_METHODS,
+		order->findings, name->class == JP_NAME_WRONG ? wrong : other_metric, JP_METHODS,
 		jp_code_name_cause(&order->naming, name, time));
 
 	*failed = exception ? 0 : -ENOMEM;
@@ -104,7 +105,7 @@ static int judge_name(struct jit_order_state *order, const struct jp_event *even
 	char text[330];
 	int failed;
 
-	if (name->named == JP_NAME_RIGHT) {
+	if (name->class == JP_NAME_RIGHT) {
 		size_t index = name->incarnation - order->incarnations.incarnations;
 
 		order->state[index].elf |= name->how == JP_NAME_JITDUMP;
@@ -113,7 +114,7 @@ static int judge_name(struct jit_order_state *order, const struct jp_event *even
 	}
 	first = count_exception(order, name, "names.wrong", "names.unnamed", event->time, &failed);
 	if (first)
-		snprintf(first->first, sizeof(first->first),
+		snprintf(first->example, sizeof(first->example),
 			 "at %" PRIu64 ", %u/%u, ip %" PRIx64 " in %s", event->time, event->pid,
 			 event->tid, name->ip, jp_code_name_text(name, text, sizeof(text)));
 	return failed;
@@ -137,19 +138,19 @@ static int judge_sample(struct jit_order_state *order, const struct jp_event *ev
 	if (event->time <= incarnation->code->ready + slack ||
 	    (incarnation->code->ending != UINT64_MAX &&
 	     event->time + slack >= incarnation->code->ending)) {
-		order->side->unjudged++;
+		order->side->nr_unjudged++;
 		return 0;
 	}
 	name = jp_code_name_at(&order->naming, incarnation, sample.ip);
-	if (!name.found && !needs_name(order, incarnation))
+	if (!name.recorded && !needs_name(order, incarnation))
 		return 0;
-	sample.named = name.named;
+	sample.class = name.class;
 	sample.covered = name.covered;
-	order->side->named[name.named]++;
+	order->side->nr_named[name.class]++;
 	order->side->elf += name.how == JP_NAME_JITDUMP;
 	order->side->map += name.how == JP_NAME_MAP;
 	failed = jp_named_samples_add(&order->side->samples, &sample);
-	return failed || !order->last ? failed : judge_name(order, event, &name);
+	return failed || !order->is_last ? failed : judge_name(order, event, &name);
 }
 
 /* Judges the names of @incarnation at @time, at the first and last address in each mapping; the
@@ -172,13 +173,13 @@ static int judge_load(struct jit_order_state *order, struct jp_incarnation *inca
 			char text[330];
 			int failed;
 
-			if (name.named == JP_NAME_RIGHT)
+			if (name.class == JP_NAME_RIGHT)
 				continue;
 			order->state[index].failed = true;
 			first = count_exception(order, &name, "load.wrong", "load.unnamed", time,
 						&failed);
 			if (first)
-				snprintf(first->first, sizeof(first->first),
+				snprintf(first->example, sizeof(first->example),
 					 "at %" PRIu64 ", pid %u, %" PRIx64 " in %s", time,
 					 incarnation->code->pid, ip,
 					 jp_code_name_text(&name, text, sizeof(text)));
@@ -193,13 +194,13 @@ static int begin_incarnations(struct jit_order_state *order, uint64_t time)
 {
 	int failed = 0;
 
-	while (!failed && order->begun < order->incarnations.count) {
-		size_t index = order->by_begin[order->begun];
+	while (!failed && order->nr_begun < order->incarnations.count) {
+		size_t index = order->by_begin[order->nr_begun];
 		struct jp_incarnation *incarnation = &order->incarnations.incarnations[index];
 
 		if (incarnation->begin >= time)
 			break;
-		order->begun++;
+		order->nr_begun++;
 		if (incarnation->begin >= incarnation->end || !needs_name(order, incarnation))
 			continue;
 		order->state[index].begun = true;
@@ -269,8 +270,8 @@ static int count_hidden_loads(struct jit_order_state *order)
 
 		if (!hider->time)
 			continue;
-		order->side->hidden++;
-		if (!order->last)
+		order->side->nr_hidden++;
+		if (!order->is_last)
 			continue;
 		exception = jp_findings_count(order->findings, "order.hidden", JP_METHODS,
 					      hider->cause);
@@ -279,12 +280,12 @@ static int count_hidden_loads(struct jit_order_state *order)
 		jp_count_in_image(exception, order->evidence->truth, incarnation->code);
 		if (exception->count > 1)
 			continue;
-		snprintf(exception->first, sizeof(exception->first),
+		snprintf(exception->example, sizeof(exception->example),
 			 "%s of pid %u at %" PRIx64 ", loaded at %" PRIu64 ": %" PRIx64 "-%" PRIx64
 			 " %.100s of %" PRIu64 " (offset %" PRIu64 ") hides it",
 			 incarnation->code->name, incarnation->code->pid, incarnation->code->addr,
 			 incarnation->published, hider->start, hider->end, hider->name, hider->time,
-			 hider->at);
+			 hider->file_offset);
 	}
 	return 0;
 }
@@ -299,7 +300,7 @@ static int switch_to_injected(struct jit_order_state *order)
 	failed = count_hidden_loads(order);
 	jp_incarnations_reset_covered(&order->incarnations);
 	order->side = &order->after;
-	order->last = true;
+	order->is_last = true;
 	return failed;
 }
 
@@ -308,7 +309,7 @@ static int advance_to(struct jp_view *view, uint64_t time)
 	struct jit_order_state *order = view->state;
 	int failed = switch_to_injected(order);
 
-	return failed || !order->last ? failed : begin_incarnations(order, time);
+	return failed || !order->is_last ? failed : begin_incarnations(order, time);
 }
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)
@@ -333,7 +334,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 		order->side->anon +=
 			event->map.prot & JP_PROT_EXEC && known->backing != JP_BACKING_FILE;
 	}
-	return order->last ? judge_loads_below_map(order, event) : 0;
+	return order->is_last ? judge_loads_below_map(order, event) : 0;
 }
 
 static int compare_by_begin(const void *a_index, const void *b_index, void *context)
@@ -348,7 +349,7 @@ static int compare_by_begin(const void *a_index, const void *b_index, void *cont
 static int report_strays(struct jit_order_state *order, const struct jp_strays *strays,
 			 const char *cause, const char *reason)
 {
-	const struct jp_code_load *stray = strays->first;
+	const struct jp_code_load *stray = strays->first_load;
 	int failed = 0;
 
 	for (uint64_t i = 0; !failed && i < strays->count; i++)
@@ -369,9 +370,9 @@ static int judge_dumps(struct jit_order_state *order)
 			     ?: report_strays(order, &order->incarnations.misplaced, "wrong-owner",
 					      "it is another process's");
 
-	for (uint64_t i = 0; !failed && i < order->loads.folder.bad; i++)
+	for (uint64_t i = 0; !failed && i < order->loads.folder.nr_bad; i++)
 		failed = jp_findings_count_failure(order->findings, "order.bad", "jitdump",
-						   "%.380s", order->loads.folder.why.text);
+						   "%.380s", order->loads.folder.first_error.text);
 	return failed;
 }
 
@@ -406,7 +407,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	order->view = view;
 	order->findings = &view->findings;
 	order->side = &order->before;
-	order->last = !view->asked->injected;
+	order->is_last = !view->asked->injected;
 	order->finder = jp_file_finder_of_run(evidence->dir);
 	order->naming = (struct jp_naming){.view = view,
 					   .names = jp_names_new(order->finder),
@@ -445,7 +446,7 @@ static void add_names(struct jp_findings *findings, const struct order_side *sid
 		snprintf(name, sizeof(name), "names.%s%s", jp_named_text[kind], suffix);
 		jp_findings_add_with_role(
 			findings, role,
-			jp_metric_rate(name, side->named[kind], side->samples.count));
+			jp_metric_rate(name, side->nr_named[kind], side->samples.count));
 	}
 }
 
@@ -476,8 +477,8 @@ static void add_metrics(struct jit_order_state *order, const struct jp_names_cha
 		  : !order->in_files  ? &named_samples
 				      : &some_named_samples);
 	jp_findings_add_with_role(findings, &unjudged_samples,
-				  jp_metric_rate("names.unjudged", side->unjudged,
-						 side->unjudged + side->samples.count));
+				  jp_metric_rate("names.unjudged", side->nr_unjudged,
+						 side->nr_unjudged + side->samples.count));
 	jp_findings_add_rate(findings, "names.elf", side->elf, side->samples.count);
 	jp_findings_add_rate(findings, "names.map", side->map, side->samples.count);
 	jp_findings_add_count(findings, "names.twice", twice);
@@ -487,7 +488,7 @@ static void add_metrics(struct jit_order_state *order, const struct jp_names_cha
 	add_failed_share(order, "load.wrong");
 	add_failed_share(order, "load.unnamed");
 	jp_findings_add_count(findings, "order.loads", order->incarnations.loads);
-	jp_findings_add_rate(findings, "order.hidden", side->hidden, order->incarnations.loads);
+	jp_findings_add_rate(findings, "order.hidden", side->nr_hidden, order->incarnations.loads);
 	jp_findings_add_count(findings, "order.stray",
 			      order->incarnations.stray.count +
 				      order->incarnations.misplaced.count);
@@ -495,7 +496,7 @@ static void add_metrics(struct jit_order_state *order, const struct jp_names_cha
 	if (side != &order->after)
 		return;
 	jp_findings_add_count(findings, "anon.after", order->after.anon);
-	jp_findings_add_rate(findings, "order.hidden.before", order->before.hidden,
+	jp_findings_add_rate(findings, "order.hidden.before", order->before.nr_hidden,
 			     order->incarnations.loads);
 	add_names(findings, &order->before, ".before", NULL);
 	jp_findings_add_rate(findings, "names.covered", change->covered_bad, change->covered);

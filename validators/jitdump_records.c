@@ -41,7 +41,7 @@ static int report(struct jitdump_records *state, const struct jp_jitdump_record 
 	state->bad++;
 	return jp_findings_count_failure(&state->view->findings, "jitdump.records", cause,
 					 "offset %" PRIu64 " of a jitdump, of %" PRIu64 ": %.100s",
-					 record->at, record->time, name);
+					 record->offset, record->time, name);
 }
 
 /* Returns the index of the first code of @pid in the truth that lies at @addr or above. */
@@ -182,16 +182,16 @@ static int judge_load(struct jitdump_records *state, const struct jp_jitdump_rec
 	bool right = true;
 	int failed;
 
-	state->lines.at = state->tables.at = 0;
+	state->lines.offset = state->tables.offset = 0;
 	state->loads++;
-	state->lined += lines.at != 0;
+	state->lined += lines.offset != 0;
 	if (!code)
 		return 0;
 	failed = judge_bytes(state, code, record->load.code, &right);
 	cause = find_contradiction(code, record, record->load.vma, record->load.index);
-	if (!cause && lines.at && !are_lines_right(&lines, record))
+	if (!cause && lines.offset && !are_lines_right(&lines, record))
 		cause = "other-lines";
-	if (!cause && tables.at && !are_tables_right(&tables, record))
+	if (!cause && tables.offset && !are_tables_right(&tables, record))
 		cause = "other-tables";
 	if (!cause && !right)
 		cause = "other-code";
@@ -233,7 +233,7 @@ static int keep_for_load(struct jitdump_records *state, struct jp_jitdump_record
 	const struct jp_jitdump_record lost = *next;
 
 	*next = *record;
-	return lost.at ? report(state, &lost, "no-load", "no LOAD follows") : 0;
+	return lost.offset ? report(state, &lost, "no-load", "no LOAD follows") : 0;
 }
 
 static int end_dump(struct jitdump_records *state)
@@ -256,8 +256,8 @@ static int end_dump(struct jitdump_records *state)
 static int judge_header(struct jitdump_records *state, const struct jp_jitdump_header *header)
 {
 	const struct jp_jitdump_record machine = {
-		.at = offsetof(struct jp_jitdump_header, elf_mach), .time = header->timestamp};
-	const struct jp_jitdump_record clock = {.at = offsetof(struct jp_jitdump_header, flags),
+		.offset = offsetof(struct jp_jitdump_header, elf_mach), .time = header->timestamp};
+	const struct jp_jitdump_record clock = {.offset = offsetof(struct jp_jitdump_header, flags),
 						.time = header->timestamp};
 	int failed = 0;
 

@@ -83,8 +83,8 @@ static void note_generation(struct kept *kept, const struct jp_event *map)
 	bool same = false;
 
 	for (size_t i = 0; (line = jp_elf_store_line(kept->store, i)); i++) {
-		if (!line->known || line->ino != map->map.ino || line->maj != map->map.maj ||
-		    line->min != map->map.min)
+		if (!line->has_generation || line->ino != map->map.ino ||
+		    line->maj != map->map.maj || line->min != map->map.min)
 			continue;
 		if (line->gen == map->map.gen)
 			kept->support[i].generation = same = true;

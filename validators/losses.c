@@ -16,7 +16,7 @@ struct loss_state {
 	uint64_t period; /* period of the first sample */
 	bool steady; /* whether all samples have this period, so that the witness can judge their
 			number */
-	struct jp_map throttled; /* event id -> number of its throttled threads */
+	struct jp_map nr_throttled; /* event id -> number of its throttled threads */
 };
 
 static const struct jp_role lost = {.bound = JP_MOST_LOST};
@@ -32,7 +32,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 /* Count each throttling once, even if only its UNTHROTTLE record exists. */
 static int count_throttle(struct loss_state *state, const struct jp_event *event)
 {
-	uint64_t *count = jp_map_at(&state->throttled, event->id, sizeof(*count));
+	uint64_t *count = jp_map_at(&state->nr_throttled, event->id, sizeof(*count));
 
 	if (!count)
 		return -ENOMEM;
@@ -41,7 +41,7 @@ static int count_throttle(struct loss_state *state, const struct jp_event *event
 	else if (*count)
 		--*count;
 	else
-		state->losses.throttled++;
+		state->losses.nr_throttled++;
 	return 0;
 }
 
@@ -64,7 +64,7 @@ static void free_losses(void *context)
 {
 	struct loss_state *state = context;
 
-	jp_map_free(&state->throttled);
+	jp_map_free(&state->nr_throttled);
 }
 
 static int end(struct jp_view *view, struct jp_error *err)
@@ -81,7 +81,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 	jp_findings_add_with_role(&view->findings, &lost,
 				  jp_metric_rate("lost.samples", info.lost_samples, total));
 	jp_findings_add_with_role(&view->findings, witnessed ? NULL : &lost,
-				  jp_metric_count("lost.throttled", state->losses.throttled));
+				  jp_metric_count("lost.throttled", state->losses.nr_throttled));
 	return 0;
 }
 

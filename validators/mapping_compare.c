@@ -42,7 +42,7 @@ static const char *find_private_difference(const struct jp_executable *truth,
 
 	if (stated->sharing && jp_mapping_is_shared(known->flags))
 		return "sharing";
-	if (!stated->any_offset && offset != addr && offset != addr - truth->moved)
+	if (!stated->any_offset && offset != addr && offset != addr - truth->distance)
 		return "offset";
 	if (stated->identity && (known->maj || known->min))
 		return "device";
@@ -69,11 +69,11 @@ static const char *find_difference(const struct jp_memory *memory,
 	if (!is_nameless(backing) && !jp_mapping_same_name(known->name, line->name))
 		return "name";
 	if ((has_file(line) || !is_nameless(backing)) &&
-	    offset != addr - truth->moved + memory->shift)
+	    offset != addr - truth->distance + memory->shift)
 		return "offset";
 	/* Private memory that moved keeps its first address as offset, if it was ever written. */
 	if (!has_file(line) && is_nameless(backing) && !stated->any_offset && offset != addr &&
-	    offset != addr - truth->moved)
+	    offset != addr - truth->distance)
 		return "offset";
 	if (stated->identity && (known->maj != line->maj || known->min != line->min))
 		return "device";

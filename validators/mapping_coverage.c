@@ -31,8 +31,8 @@ static int report(struct jp_coverage *coverage, const char *metric, const char *
 	char text[256], reason[256] = "";
 
 	if (!cause) {
-		struct jp_unmapped unmapped = jp_unmapped(coverage->evidence, coverage->view->known,
-							  span->pid, start, time);
+		struct jp_unmapped unmapped = jp_unmapped(
+			coverage->evidence, coverage->view->recorded, span->pid, start, time);
 
 		cause = unmapped.cause;
 		jp_unmapped_text(&unmapped, reason, sizeof(reason));
@@ -51,12 +51,12 @@ static int find_uncovered_time(struct jp_coverage *coverage, const struct jp_spa
 			       uint64_t *uncovered, bool *known, bool *has_other)
 {
 	const struct jp_box box = {start, end, from, to};
-	const int failed = jp_coverage_find(coverage, coverage->view->known, truth->pid, &box);
+	const int failed = jp_coverage_find(coverage, coverage->view->recorded, truth->pid, &box);
 	uint64_t reached = from;
 
 	/* Spans are sorted by open_before: skip to the end of each right span. */
 	for (size_t i = 0; i < coverage->nr_found; i++) {
-		const struct jp_span *span = coverage->found[i];
+		const struct jp_span *span = coverage->spans[i];
 
 		if (span->mapping.start > start || span->mapping.end < end ||
 		    span->close_before <= from || span->open_before >= to)
@@ -82,7 +82,7 @@ static const char *find_other_cause(const struct jp_coverage *coverage, const st
 				    uint64_t start, uint64_t time)
 {
 	const struct jp_unmapped unmapped =
-		jp_unmapped(coverage->evidence, coverage->view->known, truth->pid, start, time);
+		jp_unmapped(coverage->evidence, coverage->view->recorded, truth->pid, start, time);
 
 	return strcmp(unmapped.cause, "mremap") == 0 ? NULL : "other-mapping";
 }
@@ -128,7 +128,7 @@ static int judge_window(struct jp_coverage *coverage, const struct jp_span *trut
 	const struct jp_box box = {truth->mapping.start, truth->mapping.end, from, to};
 	jp_cleanup_free uint64_t *borders = NULL;
 	size_t nr_borders = 0;
-	int failed = jp_coverage_find(coverage, coverage->view->known, truth->pid, &box);
+	int failed = jp_coverage_find(coverage, coverage->view->recorded, truth->pid, &box);
 
 	borders = failed ? NULL : malloc((2 * coverage->nr_found + 2) * sizeof(*borders));
 	if (!borders)
@@ -136,7 +136,7 @@ static int judge_window(struct jp_coverage *coverage, const struct jp_span *trut
 	borders[nr_borders++] = truth->mapping.start;
 	borders[nr_borders++] = truth->mapping.end;
 	for (size_t k = 0; k < coverage->nr_found; k++) {
-		const struct jp_span *span = coverage->found[k];
+		const struct jp_span *span = coverage->spans[k];
 		const uint64_t ends[] = {span->mapping.start, span->mapping.end};
 
 		for (int i = 0; i < 2 && span->open_before < to && span->close_before > from; i++)
@@ -179,8 +179,8 @@ static bool is_executable_at(const struct jp_coverage *coverage, uint32_t pid, u
 /* A piece of a span of the capture that lasts longer than the truth's span. */
 struct stale_piece {
 	uint64_t start, end;
-	const struct jp_span *ended; /* the truth's last span at that address */
-	bool recorded_later;         /* the capture's record came after @ended had ended */
+	const struct jp_span *last_span; /* the truth's last span at that address */
+	bool recorded_later;             /* the capture's record came after @last_span had ended */
 };
 
 /* Returns whether @known contains, within [@from, @to), memory of @truth that no longer exists.
@@ -277,15 +277,15 @@ static int judge_stale_mapping(struct jp_coverage *coverage, const struct jp_spa
 		found = piece;
 		box.until = truth->open_before;
 	}
-	ret = first ? was_reported(coverage, known, found.ended) : 1;
+	ret = first ? was_reported(coverage, known, found.last_span) : 1;
 	if (ret)
 		return ret < 0 ? ret : 0;
 	coverage->stale++;
 	cause = found.recorded_later ? "invented"
 				     : jp_unmapped_why_stale(evidence, known->pid, found.start,
-							     found.ended->close_before, from);
-	return report(coverage, "coverage.stale", cause, found.ended, found.start, found.end, from,
-		      "still known as executable after its end");
+							     found.last_span->close_before, from);
+	return report(coverage, "coverage.stale", cause, found.last_span, found.start, found.end,
+		      from, "still known as executable after its end");
 }
 
 /* Returns whether @known may describe executable memory of @pid that existed before @act. If so,
@@ -389,8 +389,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 	failed = failed
 			 ?: jp_gaps_compute(view->truth, coverage->evidence->info.slack,
 					    &coverage->gaps);
-	for (size_t i = 0; !failed && i < view->known->count; i++)
-		failed = judge_recorded_mapping(coverage, &view->known->spans[i]);
+	for (size_t i = 0; !failed && i < view->recorded->count; i++)
+		failed = judge_recorded_mapping(coverage, &view->recorded->spans[i]);
 	if (!failed)
 		failed = jp_findings_append(findings, &coverage->by_samples);
 	if (failed)
@@ -421,7 +421,7 @@ static void free_coverage(void *state)
 
 	jp_findings_free(&coverage->by_samples);
 	free(coverage->closed);
-	free(coverage->found);
+	free(coverage->spans);
 	jp_plains_free(&coverage->plains);
 	jp_gaps_free(&coverage->gaps);
 	jp_map_free(&coverage->reported);

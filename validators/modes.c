@@ -18,10 +18,10 @@ struct modes {
 	struct jp_view *view;
 	const struct jp_event_asked *checked[2]; /* last attributes checked: [0] of other records,
 						    [1] of samples */
-	uint64_t samples, user, kernel, bad;
-	struct jp_map ended; /* threads with an EXIT record */
-	uint64_t wanted;     /* number of samples that is_wanted() permits */
-	uint32_t unwanted;   /* attr of the last record that was no sample */
+	uint64_t samples, nr_user, nr_kernel, nr_bad;
+	struct jp_map ended;  /* threads with an EXIT record */
+	uint64_t max_samples; /* number of samples that is_wanted() permits */
+	uint32_t unwanted;    /* attr of the last record that was no sample */
 };
 
 /* Returns whether @address is in the kernel's half of the address space, on all known machines. */
@@ -252,7 +252,7 @@ static void check_attributes(struct modes *modes, const struct jp_event *event)
 static void count_wanted_sample(struct modes *modes, const struct jp_event *event)
 {
 	if (!event->asked || is_wanted(modes, event->asked->clock))
-		modes->wanted++;
+		modes->max_samples++;
 	else
 		modes->unwanted = event->attr;
 }
@@ -268,8 +268,8 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 		return note_task(modes, event);
 	modes->samples++;
 	count_wanted_sample(modes, event);
-	modes->user += event->sample.user;
-	modes->kernel += jp_event_cpu_mode(event) == JP_CPU_KERNEL;
+	modes->nr_user += event->sample.user;
+	modes->nr_kernel += jp_event_cpu_mode(event) == JP_CPU_KERNEL;
 	cause = check_mode(modes, event);
 	/* Kernel threads, and the idle thread 0, have no user registers. */
 	if (!cause &&
@@ -284,7 +284,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 		cause = "no-such-cpu";
 	if (!cause)
 		return 0;
-	modes->bad++;
+	modes->nr_bad++;
 	return jp_findings_count_failure(
 		&view->findings, "modes.bad", cause,
 		"at %" PRIu64 ", %u/%u: mode %d, ip %" PRIx64 ", registers of abi %" PRIu64
@@ -307,11 +307,11 @@ static int end(struct jp_view *view, struct jp_error *err)
 	struct modes *modes = view->state;
 	struct jp_findings *findings = &view->findings;
 
-	if (modes->samples && !modes->wanted)
+	if (modes->samples && !modes->max_samples)
 		report_unrequested_data(modes, modes->unwanted, UNWANTED_CLOCK);
-	jp_findings_add_rate(findings, "modes.user", modes->user, modes->samples);
-	jp_findings_add_rate(findings, "modes.kernel", modes->kernel, modes->samples);
-	jp_findings_add_rate(findings, "modes.bad", modes->bad, modes->samples);
+	jp_findings_add_rate(findings, "modes.user", modes->nr_user, modes->samples);
+	jp_findings_add_rate(findings, "modes.kernel", modes->nr_kernel, modes->samples);
+	jp_findings_add_rate(findings, "modes.bad", modes->nr_bad, modes->samples);
 	return 0;
 }
 

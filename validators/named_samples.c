@@ -46,11 +46,11 @@ static int report_worse_name(struct jp_findings *findings,
 	static const char *const causes[JP_NAMES] = {"was-wrong", "was-unnamed", "was-right"};
 
 	return jp_findings_count_failure(
-		findings, "inject.worse", causes[was->named],
+		findings, "inject.worse", causes[was->class],
 		"at %" PRIu64 ", %u/%u, ip %" PRIx64 " in %s: %s now", is->time, is->pid, is->tid,
 		is->ip,
 		jp_incarnations_find_at(incarnations, is->pid, is->ip, is->time)->code->name,
-		jp_named_text[is->named]);
+		jp_named_text[is->class]);
 }
 
 int jp_names_compare_around_inject(struct jp_named_samples *before, struct jp_named_samples *after,
@@ -77,9 +77,9 @@ int jp_names_compare_around_inject(struct jp_named_samples *before, struct jp_na
 		}
 		change->both++;
 		change->covered += was->covered;
-		change->covered_bad += was->covered && is->named != JP_NAME_RIGHT;
-		change->better += is->named > was->named;
-		if (is->named < was->named) {
+		change->covered_bad += was->covered && is->class != JP_NAME_RIGHT;
+		change->better += is->class > was->class;
+		if (is->class < was->class) {
 			change->worse++;
 			failed = report_worse_name(findings, incarnations, was, is);
 		}

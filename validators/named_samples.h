@@ -16,7 +16,7 @@ extern const char *const jp_named_text[JP_NAMES];
 struct jp_named_sample {
 	uint64_t time, ip;
 	uint32_t pid, tid, cpu;
-	enum jp_named named;
+	enum jp_named class;
 	bool covered; /* a record after the load covers the address; meaningful before inject */
 };
 

@@ -41,7 +41,7 @@ struct named_stacks {
 	uint64_t astray; /* samples in a path, with a native innermost name and an emitted caller */
 	uint64_t time;
 	uint32_t pid, nr_seen, nr_must;
-	uint64_t seen[FRAMES], must[FRAMES], whole[FRAMES];
+	uint64_t recorded[FRAMES], must[FRAMES], complete[FRAMES];
 };
 
 /* Stores the name numbers of up to FRAMES of @frames in @numbers. Returns how many it stored. */
@@ -58,14 +58,14 @@ static uint32_t number_frames(struct named_stacks *stacks, const uint64_t *frame
 static enum jp_verdict compare_with_truth(void *context, const struct jp_truth_stack *truth)
 {
 	struct named_stacks *stacks = context;
-	uint32_t nr_whole = number_frames(stacks, truth->whole, truth->nr_whole, stacks->whole);
+	uint32_t nr_whole = number_frames(stacks, truth->frames, truth->nr_whole, stacks->complete);
 
 	stacks->nr_must =
-		number_frames(stacks, truth->faithful ? truth->seen : truth->whole,
+		number_frames(stacks, truth->faithful ? truth->expected : truth->frames,
 			      truth->faithful ? truth->nr_seen : truth->nr_whole, stacks->must);
 
-	return jp_frame_verdict(stacks->seen, stacks->nr_seen, stacks->must, stacks->nr_must,
-				stacks->whole, nr_whole);
+	return jp_frame_verdict(stacks->recorded, stacks->nr_seen, stacks->must, stacks->nr_must,
+				stacks->complete, nr_whole);
 }
 
 static void read_names(struct named_stacks *stacks, const struct jp_event *event)
@@ -76,7 +76,7 @@ static void read_names(struct named_stacks *stacks, const struct jp_event *event
 	stacks->pid = event->pid;
 	stacks->nr_seen = 0;
 	for (uint64_t i = 0; i < observed->nr_names && i < FRAMES; i++)
-		stacks->seen[stacks->nr_seen++] =
+		stacks->recorded[stacks->nr_seen++] =
 			jp_frame_get_name_number(&stacks->names, observed->names[i]);
 }
 
@@ -87,12 +87,12 @@ static int report(struct named_stacks *stacks, const struct jp_event *event, con
 		&stacks->view->findings, metric, stacks->view->evidence->declared.method, cause);
 
 	if (exception && exception->count == 1)
-		snprintf(exception->first, sizeof(exception->first),
+		snprintf(exception->example, sizeof(exception->example),
 			 "%s at %" PRIu64 ", %u/%u in %.100s: %u frames seen, %u must be, equal up "
 			 "to frame %u",
 			 jp_verdict_text(verdict), event->time, event->pid, event->tid,
 			 event->observed->names[0], stacks->nr_seen, stacks->nr_must,
-			 jp_stack_count_same_frames(stacks->seen, stacks->nr_seen, stacks->must,
+			 jp_stack_count_same_frames(stacks->recorded, stacks->nr_seen, stacks->must,
 						    stacks->nr_must));
 	return exception ? 0 : -ENOMEM;
 }
@@ -105,7 +105,7 @@ static void count_callers(struct named_stacks *stacks, const uint64_t *frames)
 		const bool emitted = frames[i] >= JP_FRAME_FIRST;
 
 		stacks->callers += emitted;
-		stacks->nameless += emitted && stacks->seen[i] == JP_FRAME_UNNAMED;
+		stacks->nameless += emitted && stacks->recorded[i] == JP_FRAME_UNNAMED;
 	}
 }
 
@@ -126,9 +126,9 @@ static int count_verdict(struct named_stacks *stacks, const struct jp_event *eve
 	if (answer == JP_STACK_FOUND)
 		verdict = compare_with_truth(stacks, &stacks->truth);
 	jp_stack_counts_verdict(&stacks->counts, method, verdict, 1);
-	stacks->counts.methods[method].predicted += verdict >= JP_GAP;
+	stacks->counts.methods[method].nr_predicted += verdict >= JP_GAP;
 	if (verdict == JP_EXACT)
-		count_callers(stacks, stacks->whole);
+		count_callers(stacks, stacks->complete);
 	else if (verdict == JP_GAP && stacks->nr_seen == stacks->nr_must)
 		count_callers(stacks, stacks->must);
 	stacks->misnamed += answer != JP_STACK_FOUND;
@@ -162,7 +162,7 @@ static bool is_in_named_path(const struct jp_evidence *evidence, const struct jp
 static bool has_emitted(const struct named_stacks *stacks)
 {
 	for (uint32_t i = 0; i < stacks->nr_seen; i++)
-		if (stacks->seen[i] >= JP_FRAME_FIRST)
+		if (stacks->recorded[i] >= JP_FRAME_FIRST)
 			return true;
 	return false;
 }
@@ -173,7 +173,7 @@ static int count_unnamed_sample(struct named_stacks *stacks, const struct jp_eve
 	if (!is_in_named_path(stacks->view->evidence, event))
 		return 0;
 	stacks->counts.off_code++;
-	if (stacks->nr_seen && stacks->seen[0] != JP_FRAME_UNNAMED) {
+	if (stacks->nr_seen && stacks->recorded[0] != JP_FRAME_UNNAMED) {
 		*(has_emitted(stacks) ? &stacks->astray : &stacks->renamed) += 1;
 		return 0;
 	}
@@ -203,7 +203,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 		return jp_stack_counts_stackless(&stacks->counts, view, event);
 	}
 	read_names(stacks, event);
-	if (!stacks->nr_seen || stacks->seen[0] < JP_FRAME_FIRST)
+	if (!stacks->nr_seen || stacks->recorded[0] < JP_FRAME_FIRST)
 		return count_unnamed_sample(stacks, event);
 	stacks->counts.samples++;
 	return count_verdict(
@@ -281,7 +281,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	const struct jp_evidence *evidence = view->evidence;
 	struct named_stacks *stacks = view->state;
 
-	if (!(evidence->declared.lacks & JP_LACKS_ADDRESSES))
+	if (!(evidence->declared.lacking & JP_LACKS_ADDRESSES))
 		return 1;
 	if (jp_stack_counts_init(&stacks->counts, evidence))
 		return -ENOMEM;

@@ -17,7 +17,7 @@ enum answer { RIGHT, WRONG, UNNAMED, ANSWERS };
 struct observed_names {
 	struct jp_view *view;
 	struct jp_frame_names functions;
-	uint64_t counts[PLACES][ANSWERS], unjudged, all, invented, native;
+	uint64_t counts[PLACES][ANSWERS], unjudged, nr_samples, invented, native;
 };
 
 static const struct jp_role unjudged_names = {.bound = JP_MOST_UNJUDGED};
@@ -139,7 +139,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 		/* Code in files may have any name. */
 		if (code && code->in_file && !(name && is_function(names, name)))
 			continue;
-		names->all += code != NULL;
+		names->nr_samples += code != NULL;
 		if (!code)
 			failed = judge_native_name(names, event, ip, name);
 		else if (is_changing(code, time, slack))
@@ -161,8 +161,9 @@ static int end(struct jp_view *view, struct jp_error *err)
 	const struct observed_names *names = view->state;
 	struct jp_findings *findings = &view->findings;
 
-	jp_findings_add_with_role(findings, &unjudged_names,
-				  jp_metric_rate("names.unjudged", names->unjudged, names->all));
+	jp_findings_add_with_role(
+		findings, &unjudged_names,
+		jp_metric_rate("names.unjudged", names->unjudged, names->nr_samples));
 	for (int place = 0; place < PLACES; place++) {
 		const uint64_t *counts = names->counts[place];
 		uint64_t n = counts[RIGHT] + counts[WRONG] + counts[UNNAMED];

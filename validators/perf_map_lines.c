@@ -27,11 +27,11 @@ struct perf_map_lines {
 };
 
 struct process_map {
-	struct perf_map_lines *all;
+	struct perf_map_lines *lines;
 	uint32_t pid;
 	struct jp_map counts; /* struct line_count, by digest */
 	struct jp_map ids;    /* ids of loaded code: later code with the same id was moved */
-	bool known;           /* a line describes code of the process */
+	bool is_known;        /* a line describes code of the process */
 	int failed;
 };
 
@@ -56,7 +56,7 @@ static void count_line(void *context, uint64_t start, uint64_t size, const char 
 		return;
 	}
 	count->lines++;
-	map->known |= count->code;
+	map->is_known |= count->code;
 }
 
 static void judge_line(void *context, uint64_t start, uint64_t size, const char *name)
@@ -64,12 +64,12 @@ static void judge_line(void *context, uint64_t start, uint64_t size, const char 
 	struct process_map *map = context;
 	const struct line_count *count = get_line_count(map, start, size, name);
 
-	map->all->lines++;
+	map->lines->lines++;
 	if (map->failed || (count && count->code))
 		return;
-	map->all->invented++;
+	map->lines->invented++;
 	map->failed = jp_findings_count_failure(
-		&map->all->view->findings, "published.invented", "no-code",
+		&map->lines->view->findings, "published.invented", "no-code",
 		"perf map of pid %u: %.100s at %" PRIx64 ", %" PRIu64
 		" bytes: the process never had such code",
 		map->pid, name, start, size);
@@ -91,19 +91,19 @@ static int judge_load(struct process_map *map, const struct jp_truth_code *code)
 
 	if (!count)
 		return -ENOMEM;
-	map->all->loads++;
+	map->lines->loads++;
 	if (count->lines) {
 		count->lines--;
 		return 0;
 	}
-	map->all->absent++;
-	exception = jp_findings_count(&map->all->view->findings, "published.absent", JP_METHODS,
+	map->lines->absent++;
+	exception = jp_findings_count(&map->lines->view->findings, "published.absent", JP_METHODS,
 				      "no-line");
 	if (!exception)
 		return -ENOMEM;
-	jp_count_in_image(exception, map->all->view->evidence->truth, code);
+	jp_count_in_image(exception, map->lines->view->evidence->truth, code);
 	if (exception->count == 1)
-		snprintf(exception->first, sizeof(exception->first),
+		snprintf(exception->example, sizeof(exception->example),
 			 "%.100s of pid %u at %" PRIx64 ", loaded at %" PRIu64
 			 ": the process has a perf map, and no line names it",
 			 code->name, map->pid, code->addr, code->loaded);
@@ -131,12 +131,12 @@ static int note_codes(struct process_map *map, const struct jp_truth_code *codes
 static int judge_map(struct process_map *map, const struct jp_truth_code *codes, size_t count,
 		     const struct jp_perf_map *lines)
 {
-	const uint64_t begun = jp_find_last_exec(map->all->view->evidence->truth, map->pid);
+	const uint64_t begun = jp_find_last_exec(map->lines->view->evidence->truth, map->pid);
 
 	map->failed = note_codes(map, codes, count);
 	if (!map->failed)
 		jp_perf_map_visit_lines(lines, count_line, map);
-	if (!map->known)
+	if (!map->is_known)
 		return map->failed;
 	jp_perf_map_visit_lines(lines, judge_line, map);
 	for (size_t i = 0; i < count && !map->failed; i++)
@@ -151,7 +151,7 @@ static int judge_maps(struct perf_map_lines *maps)
 	int failed = 0;
 
 	for (size_t i = 0, next; i < truth->nr_codes && !failed; i = next) {
-		struct process_map map = {.all = maps, .pid = truth->codes[i].pid};
+		struct process_map map = {.lines = maps, .pid = truth->codes[i].pid};
 		const struct jp_perf_map *lines = jp_names_map(maps->names, map.pid, NULL);
 
 		for (next = i; next < truth->nr_codes && truth->codes[next].pid == map.pid;)

@@ -25,7 +25,7 @@ struct thread_run {
 struct pinned_activations {
 	const struct jp_truth_activation *hint;
 	struct jp_map threads, cpus; /* last struct thread_run of each */
-	uint64_t samples, bad;
+	uint64_t samples, nr_bad;
 };
 
 static bool is_pinned(const struct jp_truth_activation *activation)
@@ -65,7 +65,7 @@ static int report(struct jp_view *view, const char *cause, const struct thread_r
 {
 	struct pinned_activations *state = view->state;
 
-	state->bad++;
+	state->nr_bad++;
 	return jp_findings_count_failure(&view->findings, "samples.cpu", cause,
 					 "thread %u at %" PRIu64 " on CPU %u, thread %u at %" PRIu64
 					 " on CPU %u: one of them was on its CPU all the time",
@@ -126,7 +126,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 	static const struct jp_role impossible = {.faults = "invented"};
 
 	jp_findings_add_with_role(&view->findings, &impossible,
-				  jp_metric_rate("samples.cpu", state->bad, state->samples));
+				  jp_metric_rate("samples.cpu", state->nr_bad, state->samples));
 	return 0;
 }
 

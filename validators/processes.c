@@ -17,13 +17,13 @@
 
 struct image {
 	const struct jp_truth_incarnation *incarnation;
-	bool seen, named;
+	bool is_sampled, is_named;
 	uint64_t samples;
 };
 
 struct thread {
 	uint32_t tid, pid; /* @pid: process of its first sample */
-	bool named;
+	bool is_named;
 	uint64_t samples, first;
 };
 
@@ -103,17 +103,17 @@ static int count_event(struct processes *processes, const struct jp_event *event
 
 	processes->sideband += event->type != JP_EVENT_SAMPLE && event->time > enabled;
 	if (image)
-		image->seen = true;
+		image->is_sampled = true;
 	switch (event->type) {
 	case JP_EVENT_COMM:
 		/* The process has the name of its exec or of its first thread. */
 		if (image && (event->comm.exec || event->pid == event->tid))
-			image->named = true;
+			image->is_named = true;
 		break;
 	case JP_EVENT_FORK:
 		/* A forked process has its parent's name until its exec. */
-		if (image && image->incarnation->forked && event->pid != event->task.ppid)
-			image->named = true;
+		if (image && image->incarnation->is_forked && event->pid != event->task.ppid)
+			image->is_named = true;
 		break;
 	case JP_EVENT_SAMPLE:
 		if (!image || !event->tid)
@@ -139,7 +139,7 @@ static int count_event(struct processes *processes, const struct jp_event *event
 			thread->pid = event->pid;
 		}
 	} else {
-		thread->named = true;
+		thread->is_named = true;
 	}
 	return 0;
 }
@@ -198,13 +198,13 @@ static int judge_images(struct processes *processes)
 		if (!i || image[-1].incarnation->pid != image->incarnation->pid)
 			sampled = 0;
 		/* A capture can confuse processes that use the same pid. */
-		if (image->samples && (!sampled || image->incarnation->first))
+		if (image->samples && (!sampled || image->incarnation->is_first))
 			reused += ++sampled == 2;
 		if (!was_recordable(processes, image))
 			continue;
 		images++;
-		incarnations += image->incarnation->first;
-		if (!image->seen) {
+		incarnations += image->incarnation->is_first;
+		if (!image->is_sampled) {
 			unseen++;
 			failed = jp_findings_count_failure(
 				findings, "processes.unseen",
@@ -214,14 +214,14 @@ static int judge_images(struct processes *processes)
 					: "no-record",
 				"pid %u from %" PRIu64 ": the capture has no record of it",
 				image->incarnation->pid, image->incarnation->after);
-		} else if (!image->named) {
+		} else if (!image->is_named) {
 			nameless++;
 			failed = jp_findings_count_failure(
 				findings, "processes.nameless",
 				find_nameless_cause(processes, image),
 				"pid %u from %" PRIu64 ": %s, and no record gave its name",
 				image->incarnation->pid, image->incarnation->after,
-				image->incarnation->forked ? "forked" : "started by an exec");
+				image->incarnation->is_forked ? "forked" : "started by an exec");
 		}
 	}
 	if (failed)
@@ -248,7 +248,7 @@ static int judge_threads(struct processes *processes)
 		const struct jp_control *control;
 
 		threads += thread->samples > 0;
-		if (!thread->samples || thread->named)
+		if (!thread->samples || thread->is_named)
 			continue;
 		control = jp_control_find_missing_thread(processes->evidence, thread->tid);
 		if (control && control == processes->view->added_back)
@@ -281,7 +281,7 @@ static bool is_seen(const void *context, uint32_t pid, uint64_t time)
 {
 	const struct image *image = find_image(context, pid, time);
 
-	return image && image->seen;
+	return image && image->is_sampled;
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)

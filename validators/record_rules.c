@@ -32,7 +32,7 @@ struct record_rules {
 	struct jp_map threads;   /* tid -> struct record_order */
 	struct jp_map events;    /* tid, attr and CPU -> the event's id */
 	struct jp_map addresses; /* addresses of breakpoints -> numbers that replace the attr's */
-	uint64_t records, bad;
+	uint64_t records, nr_bad;
 };
 
 /* Returns whether the kernel wrote the record; synthesized records have no event. */
@@ -271,7 +271,7 @@ static int check_live_record(struct record_rules *rules, const struct jp_event *
 
 static int report(struct record_rules *rules, const char *cause, const struct jp_event *event)
 {
-	rules->bad++;
+	rules->nr_bad++;
 	return jp_findings_count_failure(&rules->view->findings, "records.bad", cause,
 					 "record of type %" PRIu32 " at %" PRIu64 " of %" PRIu32
 					 "/%" PRIu32 ", event %" PRIu32 " with id %" PRIu64
@@ -303,7 +303,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 {
 	const struct record_rules *rules = view->state;
 
-	jp_findings_add_rate(&view->findings, "records.bad", rules->bad, rules->records);
+	jp_findings_add_rate(&view->findings, "records.bad", rules->nr_bad, rules->records);
 	return 0;
 }
 

@@ -35,14 +35,14 @@ enum jp_sample_class jp_sample_classify(const struct jp_sample_facts *facts)
 		return JP_SAMPLE_CODE;
 	if (!facts->in_window)
 		return JP_SAMPLE_OUTSIDE;
-	if (facts->where == JP_IN_OTHERS)
+	if (facts->place == JP_IN_OTHERS)
 		return JP_SAMPLE_ASTRAY;
 	if (!facts->watched)
 		return JP_SAMPLE_UNWATCHED;
 	/* Only kernel threads and exiting tasks have no user registers. */
-	if (!facts->user_part && facts->kernel && (facts->where != JP_INSIDE || facts->ended))
+	if (!facts->user_part && facts->kernel && (facts->place != JP_INSIDE || facts->ended))
 		return JP_SAMPLE_KERNEL;
-	switch (facts->where) {
+	switch (facts->place) {
 	case JP_IN_NONE:
 		return JP_SAMPLE_NATIVE;
 	case JP_IN_EDGE:
@@ -124,7 +124,7 @@ static bool is_near_activation_border(const struct jp_truth *truth,
 {
 	const uint64_t near = truth->version < JP_TRUTH_VERSION_CPU ? OLD_BORDER_NS : 0;
 
-	return (has_user && sp && sp >= activation->sp) || from <= activation->inside + near ||
+	return (has_user && sp && sp >= activation->sp) || from <= activation->called + near ||
 	       to + near >= activation->leave;
 }
 
@@ -183,7 +183,7 @@ static bool may_be_near_border(const struct jp_evidence *evidence,
 			       const struct jp_truth_activation *activation, uint64_t time)
 {
 	return (evidence->witnessed.count || evidence->witnessed.denied[0]) &&
-	       (!runs_code(evidence, activation, activation->inside, time) ||
+	       (!runs_code(evidence, activation, activation->called, time) ||
 		!runs_code(evidence, activation, time, activation->leave));
 }
 
@@ -206,7 +206,7 @@ void jp_sample_count_witnessed(const struct jp_evidence *evidence, struct jp_sam
 			continue;
 		counts->native[!sample->user]++;
 		counts->border[!sample->user] +=
-			sample->time <= activation->inside ||
+			sample->time <= activation->called ||
 			may_be_near_border(evidence, activation, sample->time);
 	}
 }
@@ -260,15 +260,15 @@ struct jp_sample_facts jp_sample_facts(struct jp_sample_facts_of *source,
 		return facts;
 	facts.ended = activation->cpu == UINT64_MAX;
 	if (is_near_activation_border(truth, activation, from, to, has_user, sp))
-		facts.where = JP_IN_EDGE;
+		facts.place = JP_IN_EDGE;
 	else if (activation->pid != event->pid)
-		facts.where = JP_IN_OTHERS;
+		facts.place = JP_IN_OTHERS;
 	else if (has_user && (is_handler(truth, activation, sp) ||
 			      is_handler_waiting(source, activation, from, to)))
-		facts.where = JP_IN_HANDLER;
+		facts.place = JP_IN_HANDLER;
 	else if (has_user && may_be_near_border(evidence, activation, time))
-		facts.where = JP_IN_EDGE;
+		facts.place = JP_IN_EDGE;
 	else
-		facts.where = JP_INSIDE;
+		facts.place = JP_INSIDE;
 	return facts;
 }

@@ -41,7 +41,7 @@ struct jp_sample_facts {
 				  in the handler */
 		JP_INSIDE,     /* its thread is in an activation, not in a handler */
 		JP_IN_OTHERS,  /* the activation at that time belongs to another process */
-	} where;
+	} place;
 	bool ended; /* the activation ended with its process, at an unknown time */
 };
 enum jp_sample_class jp_sample_classify(const struct jp_sample_facts *facts);

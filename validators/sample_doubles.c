@@ -30,7 +30,8 @@ struct last_sample {
 static bool was_written_twice(const struct last_sample *last, const struct last_sample *again,
 			      const struct jp_event *event)
 {
-	return last->end && event->record && event->at > last->end && last->digest == again->digest;
+	return last->end && event->record && event->file_offset > last->end &&
+	       last->digest == again->digest;
 }
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)
@@ -42,7 +43,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 		return 0;
 	now.digest = jp_sample_digest(event);
 	if (event->record)
-		now.end = event->at + ((const struct jp_perf_record *)event->record)->size;
+		now.end = event->file_offset + ((const struct jp_perf_record *)event->record)->size;
 	last = jp_map_at(&state->last, event->tid, sizeof(*last));
 	if (!last)
 		return -ENOMEM;

@@ -26,7 +26,8 @@ struct sample_places {
 	size_t nr_kernel, kernel_capacity;
 	uint64_t samples, nowhere; /* samples of the workload in user space; those in no range of
 				      @places */
-	uint64_t all, elsewhere;   /* all samples; samples in the kernel, outside of @kernel */
+	uint64_t nr_samples,
+		nr_elsewhere; /* all samples; samples in the kernel, outside of @kernel */
 };
 
 /* A few samples outside of the kernel's mappings are allowed: BPF programs, for example, may have
@@ -77,9 +78,9 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 			(struct sample_range){event->map.addr, event->map.addr + event->map.len});
 	if (event->type != JP_EVENT_SAMPLE)
 		return 0;
-	state->all++;
+	state->nr_samples++;
 	if (!event->sample.user) {
-		state->elsewhere += is_outside_kernel(state, event->sample.ip);
+		state->nr_elsewhere += is_outside_kernel(state, event->sample.ip);
 		return 0;
 	}
 	if (!jp_machine_user(view->machine, event, &ip, &sp) ||
@@ -99,8 +100,9 @@ static int end(struct jp_view *view, struct jp_error *err)
 	const struct sample_places *state = view->state;
 
 	jp_findings_add_rate(&view->findings, "samples.nowhere", state->nowhere, state->samples);
-	jp_findings_add_with_role(&view->findings, &elsewhere,
-				  jp_metric_rate("kernel.elsewhere", state->elsewhere, state->all));
+	jp_findings_add_with_role(
+		&view->findings, &elsewhere,
+		jp_metric_rate("kernel.elsewhere", state->nr_elsewhere, state->nr_samples));
 	return 0;
 }
 

@@ -18,7 +18,7 @@ struct samples_room {
 				 recorder's pid namespace, which have the number 0 */
 	uint64_t watched;     /* number of samples of the workload */
 	uint64_t period;      /* period in ns; 0: it varies */
-	bool sampled;
+	bool is_sampled;
 };
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)
@@ -27,13 +27,13 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 
 	if (event->type != JP_EVENT_SAMPLE || !event->time)
 		return 0;
-	if (!room->sampled)
+	if (!room->is_sampled)
 		room->period = event->sample.period;
 	if (room->period != event->sample.period)
 		room->period = 0;
-	room->first = room->sampled ? room->first : event->time;
+	room->first = room->is_sampled ? room->first : event->time;
 	room->last = event->time;
-	room->sampled = true;
+	room->is_sampled = true;
 	room->watched += jp_sample_is_watched(view->evidence, event->pid, UINT64_MAX);
 	return 0;
 }

@@ -33,7 +33,7 @@ struct shown_state {
 	struct jp_naming naming;
 	struct jp_holder holder;
 	struct jp_map tids; /* the workload's sampled threads: tid -> uint32_t pid */
-	uint64_t bad[METRICS], judged[METRICS], unwound;
+	uint64_t nr_bad[METRICS], nr_judged[METRICS], nr_unwound;
 };
 
 /* The comparison of one sample with one reading. */
@@ -44,12 +44,12 @@ struct shown_comparison {
 	const struct jp_shown_sample *sample;
 	const struct jp_shown_frame *frames;
 	struct jp_shown_fault fault;
-	const char *first; /* cause of the first difference */
+	const char *first_cause; /* cause of the first difference */
 };
 
 static bool is_reading_of_injected_file(const struct jp_shown *shown)
 {
-	return strcmp(shown->of, "injected.data") == 0;
+	return strcmp(shown->file, "injected.data") == 0;
 }
 
 /* Counts @cause, or the finding that explains it, as an exception of @metric. */
@@ -69,17 +69,17 @@ static int report(struct shown_comparison *comparison, enum shown_metric metric,
 
 	difference.reader = shown->reader;
 	difference.held = comparison->held;
-	difference.late = comparison->held->late;
-	difference.attached = launch && launch->before < evidence->info.enabled;
+	difference.is_late = comparison->held->is_late;
+	difference.has_attached = launch && launch->before < evidence->info.enabled;
 	cause = jp_shown_find_known_defect(&difference);
-	comparison->state->bad[metric]++;
-	comparison->first = comparison->first ?: cause;
+	comparison->state->nr_bad[metric]++;
+	comparison->first_cause = comparison->first_cause ?: cause;
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
 	return jp_findings_count_failure(&comparison->state->view->findings, metric_names[metric],
 					 cause, "%s, %s: at %" PRIu64 ", %u/%u, ip %" PRIx64 ": %s",
-					 shown->reader, shown->of, event->time, event->pid,
+					 shown->reader, shown->file, event->time, event->pid,
 					 event->tid, comparison->held->ip, text);
 }
 
@@ -91,7 +91,7 @@ static int compare_top(struct shown_comparison *comparison)
 
 	if (comparison->sample->has_top && !top->placed)
 		return 0;
-	comparison->state->judged[TOP]++;
+	comparison->state->nr_judged[TOP]++;
 	if (user && !top->placed)
 		return report(comparison, TOP, (struct jp_shown_difference){.cause = "no-address"},
 			      "no address shown");
@@ -111,7 +111,7 @@ static const struct jp_mapping *find_place(const struct shown_comparison *compar
 					   uint32_t index)
 {
 	const struct jp_held *held = comparison->held;
-	const uint64_t *frames = unwound ? held->dump : held->user;
+	const uint64_t *frames = unwound ? held->dump : held->user_chain;
 
 	if (index >= (unwound ? held->nr_dump : held->nr_user))
 		return NULL;
@@ -148,29 +148,30 @@ static int compare_frames(struct shown_comparison *comparison)
 
 	if (!held->chained && !held->dump)
 		return 0;
-	comparison->state->judged[FRAMES]++;
-	comparison->state->unwound += held->dump != NULL;
+	comparison->state->nr_judged[FRAMES]++;
+	comparison->state->nr_unwound += held->dump != NULL;
 	*fault = jp_shown_compare(comparison->state->view->spaces, held, comparison->frames,
 				  (uint32_t)comparison->sample->count);
 	if (!fault->cause)
 		return 0;
-	place = find_place(comparison, fault->unwound, fault->at);
-	from = fault->at ? find_place(comparison, fault->unwound, fault->at - 1) : NULL;
+	place = find_place(comparison, fault->is_unwound, fault->frame);
+	from = fault->frame ? find_place(comparison, fault->is_unwound, fault->frame - 1) : NULL;
 	difference = (struct jp_shown_difference){
 		.cause = fault->cause,
 		.fault = fault,
-		.where = place ? place->name : "",
-		.from = from ? from->name : NULL,
+		.mapping = place ? place->name : "",
+		.previous_mapping = from ? from->name : NULL,
 		.reused = (place && is_reused(comparison, place)) ||
 			  (from && is_reused(comparison, from)),
-		.frame = fault->at < fault->shown
-				 ? &comparison->frames[fault->at + (fault->unwound ? skipped : 0)]
+		.frame = fault->frame < fault->nr_shown
+				 ? &comparison->frames[fault->frame +
+						       (fault->is_unwound ? skipped : 0)]
 				 : NULL};
-	difference.gone = jp_shown_is_gone(&comparison->state->files, difference.where);
+	difference.file_is_gone = jp_shown_is_gone(&comparison->state->files, difference.mapping);
 	return report(comparison, FRAMES, difference,
 		      "%u frames shown of the %s, %u must be, equal up to frame %u (%.60s)",
-		      fault->shown, fault->unwound ? "unwound dump" : "callchain", fault->held,
-		      fault->at, difference.where);
+		      fault->nr_shown, fault->is_unwound ? "unwound dump" : "callchain",
+		      fault->nr_recorded, fault->frame, difference.mapping);
 }
 
 /* Judges the name that @frame shows for @addr, unless another name of the sample was wrong. */
@@ -190,17 +191,17 @@ static int compare_name(struct shown_comparison *comparison, const struct jp_sho
 	*wrong = true;
 	mapping = jp_replay_find_as_perf(comparison->state->view->spaces,
 					 comparison->held->event->pid, addr - caller);
-	return report(
-		comparison, NAMES,
-		(struct jp_shown_difference){.cause = cause, .where = mapping ? mapping->name : ""},
-		"%.80s shown for %" PRIx64, frame->name ?: "no name", addr);
+	return report(comparison, NAMES,
+		      (struct jp_shown_difference){.cause = cause,
+						   .mapping = mapping ? mapping->name : ""},
+		      "%.80s shown for %" PRIx64, frame->name ?: "no name", addr);
 }
 
 static int compare_names(struct shown_comparison *comparison)
 {
 	const struct jp_held *held = comparison->held;
 	const struct jp_shown_fault *fault = &comparison->fault;
-	const uint64_t *frames = held->dump && !held->chained ? held->dump : held->user;
+	const uint64_t *frames = held->dump && !held->chained ? held->dump : held->user_chain;
 	uint32_t count = held->dump && !held->chained ? held->nr_dump : held->nr_user;
 	const struct jp_shown_frame *top = &comparison->sample->top;
 	bool judged = false, wrong = false;
@@ -210,15 +211,15 @@ static int compare_names(struct shown_comparison *comparison)
 		failed = compare_name(comparison, top, held->ip, false, &judged, &wrong);
 	/* The true addresses of frames after a difference are unknown. A wrong frame can have the
 	 * right address relative to its file. */
-	if (fault->cause && fault->at < count)
-		count = held->nr_mapped && held->nr_mapped < fault->at ? held->nr_mapped
-								       : fault->at;
+	if (fault->cause && fault->frame < count)
+		count = held->nr_mapped && held->nr_mapped < fault->frame ? held->nr_mapped
+									  : fault->frame;
 	if (comparison->sample->count < count)
 		count = (uint32_t)comparison->sample->count;
 	for (uint32_t i = 0; i < count && !failed; i++)
 		failed = compare_name(comparison, &comparison->frames[i], frames[i], i > 0, &judged,
 				      &wrong);
-	comparison->state->judged[NAMES] += judged;
+	comparison->state->nr_judged[NAMES] += judged;
 	return failed;
 }
 
@@ -235,8 +236,8 @@ static int compare_sample(struct shown_state *state, struct jp_shown_reading *re
 	comparison.frames = reading->shown->frames + comparison.sample->first;
 	failed = compare_top(&comparison) ?: compare_frames(&comparison)
 			 ?: compare_names(&comparison);
-	reading->equal += !comparison.first;
-	return failed ?: jp_account_count(account, comparison.first ?: "equal", 1);
+	reading->equal += !comparison.first_cause;
+	return failed ?: jp_account_count(account, comparison.first_cause ?: "equal", 1);
 }
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)
@@ -270,21 +271,22 @@ static int report_absent(struct shown_state *state, const struct jp_shown_readin
 	const struct jp_shown *shown = reading->shown;
 	struct jp_shown_difference difference = {
 		.reader = shown->reader,
-		.cause = reading->missing == reading->held     ? "unreadable"
-			 : process->absent == process->samples ? "process"
-							       : "absent",
-		.failed = shown->failed,
+		.cause = reading->nr_missing == reading->nr_recorded ? "unreadable"
+			 : process->nr_absent == process->samples    ? "process"
+								     : "absent",
+		.failure = shown->failure,
 		.is_folder = shown->folder};
 	const char *cause = jp_shown_find_known_defect(&difference);
 	int failed = 0;
 
-	for (uint64_t i = 0; i < process->absent && !failed; i++)
+	for (uint64_t i = 0; i < process->nr_absent && !failed; i++)
 		failed = jp_findings_count_failure(
 			&state->view->findings, metric_names[SAMPLES], cause,
 			"%s, %s: at %" PRIu64 ", %u/%u: not shown, as %" PRIu64 " of %" PRIu64
 			" samples of the process%s%.180s",
-			shown->reader, shown->of, process->time, pid, process->tid, process->absent,
-			process->samples, shown->failed ? ": " : "", shown->failed ?: "");
+			shown->reader, shown->file, process->time, pid, process->tid,
+			process->nr_absent, process->samples, shown->failure ? ": " : "",
+			shown->failure ?: "");
 	return failed;
 }
 
@@ -298,22 +300,22 @@ static int judge_reading(struct shown_state *state, struct jp_shown_reading *rea
 	uint64_t pid;
 	int failed = 0;
 
-	while (!failed && (process = jp_map_next(&reading->absent, &cursor, &pid)))
+	while (!failed && (process = jp_map_next(&reading->absent_processes, &cursor, &pid)))
 		failed = report_absent(state, reading, (uint32_t)pid, process);
 	for (cursor = 0; !failed && (sample = jp_shown_reading_next_invented(reading, &cursor));
-	     reading->invented++)
+	     reading->nr_invented++)
 		failed = jp_findings_count_failure(&state->view->findings, metric_names[SAMPLES],
 						   "invented",
 						   "%s, %s: line %zu: no such sample in the file",
-						   shown->reader, shown->of, sample->line);
-	if (!failed && shown->failed && !reading->missing) {
-		reading->missing++;
+						   shown->reader, shown->file, sample->line);
+	if (!failed && shown->failure && !reading->nr_missing) {
+		reading->nr_missing++;
 		failed = jp_findings_count_failure(&state->view->findings, metric_names[SAMPLES],
 						   "reader-failed", "%s, %s: %.250s", shown->reader,
-						   shown->of, shown->failed);
+						   shown->file, shown->failure);
 	}
-	state->bad[SAMPLES] += reading->missing + reading->invented;
-	state->judged[SAMPLES] += reading->held;
+	state->nr_bad[SAMPLES] += reading->nr_missing + reading->nr_invented;
+	state->nr_judged[SAMPLES] += reading->nr_recorded;
 	return failed;
 }
 
@@ -371,21 +373,21 @@ static int judge_shares(struct shown_state *state, struct jp_shown_reading *read
 
 		if (sums[i].tid && !pid)
 			continue;
-		state->judged[SHARES]++;
+		state->nr_judged[SHARES]++;
 		if (sums[i].samples == sums[i].share)
 			continue;
 		difference.cause = sums[i].share < sums[i].samples ? "more-listed" : "fewer-listed";
-		difference.late = jp_holder_is_late(&state->holder, sums[i].tid);
+		difference.is_late = jp_holder_is_late(&state->holder, sums[i].tid);
 		difference.overlaps =
 			pid && jp_shown_name_overlaps(&state->naming, *pid, sums[i].name);
-		state->bad[SHARES]++;
+		state->nr_bad[SHARES]++;
 		reading->unequal_shares++;
 		failed = jp_findings_count_failure(&state->view->findings, metric_names[SHARES],
 						   jp_shown_find_known_defect(&difference),
 						   "%s, %s: tid %u: its profile has %" PRIu64
 						   " samples of %.80s, and it shows "
 						   "%" PRIu64,
-						   shown->reader, shown->of, sums[i].tid,
+						   shown->reader, shown->file, sums[i].tid,
 						   sums[i].share, sums[i].name, sums[i].samples);
 	}
 	return failed;
@@ -402,14 +404,15 @@ static int end_reading(struct shown_state *state, size_t index)
 	int failed = 0;
 
 	snprintf(reader.name, sizeof(reader.name), "%s", shown->reader);
-	snprintf(reader.file, sizeof(reader.file), "%s", shown->of);
+	snprintf(reader.file, sizeof(reader.file), "%s", shown->file);
 	if (!shown->older) {
-		account->total = is_reading_of_injected_file(shown) ? view->held_injected->samples
-								    : view->held->samples;
+		account->total = is_reading_of_injected_file(shown)
+					 ? view->injected_summary->samples
+					 : view->summary->samples;
 		failed = judge_reading(state, reading) ?: judge_shares(state, reading);
-		reader.samples = reading->held;
-		reader.answer = reading->equal == reading->held && !reading->missing &&
-						!reading->invented && !reading->unequal_shares
+		reader.samples = reading->nr_recorded;
+		reader.answer = reading->equal == reading->nr_recorded && !reading->nr_missing &&
+						!reading->nr_invented && !reading->unequal_shares
 					? JP_READER_AGREES
 					: JP_READER_DIFFERS;
 	}
@@ -424,9 +427,9 @@ static int end(struct jp_view *view, struct jp_error *err)
 	for (size_t i = 0; i < state->files.count && !failed; i++)
 		failed = end_reading(state, i);
 	for (int metric = 0; metric < METRICS; metric++)
-		jp_findings_add_rate(&view->findings, metric_names[metric], state->bad[metric],
-				     state->judged[metric]);
-	jp_findings_add_count(&view->findings, "shown.unwound", state->unwound);
+		jp_findings_add_rate(&view->findings, metric_names[metric], state->nr_bad[metric],
+				     state->nr_judged[metric]);
+	jp_findings_add_count(&view->findings, "shown.unwound", state->nr_unwound);
 	return failed;
 }
 
@@ -435,9 +438,9 @@ static int begin_reading(struct shown_state *state, size_t index)
 {
 	struct jp_shown *shown = &state->files.files[index];
 	struct jp_account *account;
-	char name[sizeof(shown->reader) + sizeof(shown->of) + 8];
+	char name[sizeof(shown->reader) + sizeof(shown->file) + 8];
 
-	snprintf(name, sizeof(name), "shown %s %s", shown->reader, shown->of);
+	snprintf(name, sizeof(name), "shown %s %s", shown->reader, shown->file);
 	account = jp_accounts_open(&state->view->findings.accounts, name);
 	state->readings[index].shown = shown;
 	return account ? jp_shown_reading_init(&state->readings[index]) : -ENOMEM;

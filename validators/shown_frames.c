@@ -45,13 +45,14 @@ static bool is_same(const struct comparison *comparison, uint32_t i, uint32_t j)
 /* Compares all frames. @ends: no further shown frame may follow those of the file. */
 static struct jp_shown_fault compare_frames(const struct comparison *comparison, bool ends)
 {
-	struct jp_shown_fault fault = {.shown = comparison->nr_shown, .held = comparison->nr_held};
+	struct jp_shown_fault fault = {.nr_shown = comparison->nr_shown,
+				       .nr_recorded = comparison->nr_held};
 	const uint32_t min = (uint32_t)jp_min(comparison->nr_shown, comparison->nr_held);
 	uint32_t index = 0;
 
 	while (index < min && is_same(comparison, index, index))
 		index++;
-	fault.at = index;
+	fault.frame = index;
 	if (index == comparison->nr_held)
 		fault.cause = ends && comparison->nr_shown > index ? "extra-frame" : NULL;
 	else if (index == comparison->nr_shown)
@@ -70,12 +71,12 @@ static struct jp_shown_fault compare_frames(const struct comparison *comparison,
 struct jp_shown_fault jp_shown_compare(struct jp_replay *spaces, const struct jp_held *held,
 				       const struct jp_shown_frame *frames, uint32_t count)
 {
-	const bool both = held->chained && held->dumped;
+	const bool both = held->chained && held->has_dump;
 	const struct comparison chain = {.spaces = spaces,
 					 .pid = held->event->pid,
 					 .shown = frames,
 					 .nr_shown = count,
-					 .held = held->user,
+					 .held = held->user_chain,
 					 .nr_held = held->nr_user};
 	struct comparison dump = chain;
 	struct jp_shown_fault fault = {0}, unwound;
@@ -90,8 +91,8 @@ struct jp_shown_fault jp_shown_compare(struct jp_replay *spaces, const struct jp
 		dump.shown += held->nr_user;
 		dump.nr_shown -= held->nr_user;
 	}
-	unwound = compare_frames(&dump, held->ends);
-	unwound.unwound = true;
+	unwound = compare_frames(&dump, held->reaches_root);
+	unwound.is_unwound = true;
 	/* A reader may show the frames of the dump alone, but then it must show all of them. */
 	return fault.cause && unwound.cause ? fault : unwound;
 }

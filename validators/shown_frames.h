@@ -6,10 +6,10 @@
 
 /* The first difference between the frames that a reader shows and those that the file holds. */
 struct jp_shown_fault {
-	const char *cause;    /* NULL: none */
-	uint32_t at;          /* index of the frame */
-	uint32_t shown, held; /* number of frames */
-	bool unwound;         /* true: the frame is from the stack dump; false: the callchain */
+	const char *cause;              /* NULL: none */
+	uint32_t frame;                 /* index of the frame */
+	uint32_t nr_shown, nr_recorded; /* number of frames */
+	bool is_unwound; /* true: the frame is from the stack dump; false: the callchain */
 };
 
 /* Returns whether @frame shows @addr. Readers show a caller's frame at its return address or at the

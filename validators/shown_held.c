@@ -37,7 +37,7 @@ static bool has_unwind_info(void *context, const struct jp_truth_code *code, uin
 	mapping = jp_replay_find_as_perf(holder->view->spaces, code->pid, code->addr);
 	if (!mapping || jp_mapping_backing(mapping->name) != JP_BACKING_FILE)
 		return false;
-	if (!holder->nr_mapped && (!load->mapped || mapping->end <= code->addr + code->size))
+	if (!holder->nr_mapped && (!load->mapped_size || mapping->end <= code->addr + code->size))
 		holder->nr_mapped = holder->truth.nr_seen;
 	return true;
 }
@@ -149,8 +149,9 @@ static uint32_t count_dumped_entries(const struct jp_truth_stack *truth,
 	uint32_t count = truth->nr_seen ? 1 : 0;
 
 	while (count < truth->nr_seen &&
-	       (truth->at[count] ? truth->at[count] - sp + 16 <= event->sample.stack_size
-				 : is_complete))
+	       (truth->return_addrs[count]
+			? truth->return_addrs[count] - sp + 16 <= event->sample.stack_size
+			: is_complete))
 		count++;
 	return count;
 }
@@ -187,12 +188,12 @@ static void find_dump(struct jp_holder *holder, struct jp_held *held, uint64_t i
 	    jp_truth_stack_at(evidence->truth, event->pid, event->tid, event->time,
 			      evidence->info.slack, ip, sp, JP_DUMP_CFI, truth) != JP_STACK_FOUND)
 		return;
-	held->dump = truth->seen;
+	held->dump = truth->expected;
 	held->nr_dump = truth->end == JP_END_ROOT || truth->end == JP_END_NO_CFI
 				? count_dumped_entries(truth, event, sp)
 				: 1;
 	held->nr_mapped = holder->nr_mapped;
-	held->ends = truth->end == JP_END_ROOT && held->nr_dump == truth->nr_seen;
+	held->reaches_root = truth->end == JP_END_ROOT && held->nr_dump == truth->nr_seen;
 }
 
 void jp_holder_find(struct jp_holder *holder, const struct jp_event *event, struct jp_held *held)
@@ -200,15 +201,15 @@ void jp_holder_find(struct jp_holder *holder, const struct jp_event *event, stru
 	uint64_t ip, sp;
 
 	*held = (struct jp_held){.event = event, .ip = event->sample.ip};
-	held->late = jp_holder_is_late(holder, event->tid);
+	held->is_late = jp_holder_is_late(holder, event->tid);
 	held->chained = event->sample.chain && !event->sample.kernel_chain;
 	if (held->chained)
-		held->nr_user = (uint32_t)jp_event_user_chain(event, &held->user);
+		held->nr_user = (uint32_t)jp_event_user_chain(event, &held->user_chain);
 	for (uint32_t i = 0; i < held->nr_user; i++)
-		held->garbage |= held->user[i] >= JP_CONTEXT_MAX;
+		held->garbage |= held->user_chain[i] >= JP_CONTEXT_MAX;
 	if (!jp_machine_user(holder->view->machine, event, &ip, &sp))
 		return;
-	held->dumped = event->sample.stack_asked > 0;
-	if (held->dumped)
+	held->has_dump = event->sample.stack_asked > 0;
+	if (held->has_dump)
 		find_dump(holder, held, ip, sp);
 }

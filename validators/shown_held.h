@@ -10,20 +10,21 @@
 /* The addresses that a file holds for one sample: a reader must show them. */
 struct jp_held {
 	const struct jp_event *event;
-	uint64_t ip;          /* the sampled user address */
-	const uint64_t *user; /* user part of the callchain */
+	uint64_t ip;                /* the sampled user address */
+	const uint64_t *user_chain; /* user part of the callchain */
 	uint32_t nr_user;
-	bool chained; /* the sample has a callchain with a user part */
-	bool garbage; /* a value in @user looks like a marker */
-	bool dumped;  /* the sample has registers and a stack dump */
-	bool late;    /* the thread is in jp_holder.late */
+	bool chained;  /* the sample has a callchain with a user part */
+	bool garbage;  /* a value in @user_chain looks like a marker */
+	bool has_dump; /* the sample has registers and a stack dump */
+	bool is_late;  /* the thread is in jp_holder.late */
 	/* Frames that a walk of the stack dump by call frame information finds; NULL: unknown. */
 	const uint64_t *dump;
 	uint32_t nr_dump;
 	/* Number of frames of @dump before the first that only an unwinding table in no mapping
 	 * finds; 0: no frame needs such a table. */
 	uint32_t nr_mapped;
-	bool ends; /* @dump reaches the root of the stack: a reader cannot find more frames */
+	bool reaches_root; /* @dump reaches the root of the stack: a reader cannot find more frames
+			    */
 };
 
 enum jp_tables { JP_TABLES_UNREAD, JP_TABLES_RIGHT, JP_TABLES_WRONG };

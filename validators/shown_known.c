@@ -12,7 +12,7 @@
  * difference->where. */
 static bool is_cut_short(const struct jp_shown_difference *difference)
 {
-	return difference->fault && difference->fault->unwound &&
+	return difference->fault && difference->fault->is_unwound &&
 	       (strcmp(difference->cause, "cut") == 0 ||
 		strcmp(difference->cause, "no-frames") == 0);
 }
@@ -31,23 +31,23 @@ static bool is_injected_outside_tmp(const char *name)
  * before on. Without tables, libdw follows the frame pointer. */
 static bool leaves_the_tables(const struct jp_shown_difference *difference)
 {
-	return difference->from && difference->fault && difference->fault->unwound &&
+	return difference->previous_mapping && difference->fault && difference->fault->is_unwound &&
 	       (strcmp(difference->cause, "other-frame") == 0 ||
 		strcmp(difference->cause, "missing-frame") == 0 ||
 		(strcmp(difference->cause, "extra-frame") == 0 &&
-		 difference->fault->at < difference->fault->held));
+		 difference->fault->frame < difference->fault->nr_recorded));
 }
 
 static bool is_outside_tmp(const struct jp_shown_difference *difference)
 {
-	return (is_cut_short(difference) && is_injected_outside_tmp(difference->where)) ||
-	       (leaves_the_tables(difference) && difference->fault->at == 1 &&
-		is_injected_outside_tmp(difference->from));
+	return (is_cut_short(difference) && is_injected_outside_tmp(difference->mapping)) ||
+	       (leaves_the_tables(difference) && difference->fault->frame == 1 &&
+		is_injected_outside_tmp(difference->previous_mapping));
 }
 
 static bool lacks_name_of_injected_file(const struct jp_shown_difference *difference)
 {
-	return !difference->fault && difference->where && is_injected_file(difference->where) &&
+	return !difference->fault && difference->mapping && is_injected_file(difference->mapping) &&
 	       strcmp(difference->cause, "other-offset") != 0;
 }
 
@@ -59,7 +59,8 @@ static bool is_without_chain(const struct jp_shown_difference *difference)
 static bool is_without_elf(const struct jp_shown_difference *difference)
 {
 	return is_cut_short(difference) &&
-	       (difference->gone || jp_mapping_backing(difference->where) != JP_BACKING_FILE);
+	       (difference->file_is_gone ||
+		jp_mapping_backing(difference->mapping) != JP_BACKING_FILE);
 }
 
 static bool is_in_reused_memory(const struct jp_shown_difference *difference)
@@ -74,10 +75,11 @@ static bool has_marker(const struct jp_shown_difference *difference)
 	const struct jp_shown_fault *fault = difference->fault;
 	uint64_t lost;
 
-	if (!fault || fault->unwound || !difference->held->garbage)
+	if (!fault || fault->is_unwound || !difference->held->garbage)
 		return false;
-	lost = fault->at < difference->held->nr_user ? difference->held->user[fault->at] : 0;
-	return !fault->shown || lost == JP_CONTEXT_HV || lost == JP_CONTEXT_KERNEL ||
+	lost = fault->frame < difference->held->nr_user ? difference->held->user_chain[fault->frame]
+							: 0;
+	return !fault->nr_shown || lost == JP_CONTEXT_HV || lost == JP_CONTEXT_KERNEL ||
 	       lost == JP_CONTEXT_USER;
 }
 
@@ -90,15 +92,15 @@ static bool is_behind_the_dump(const struct jp_shown_difference *difference)
 	if (!fault)
 		return false;
 	if (difference->frame && difference->frame->addr == UINT64_MAX)
-		return fault->at + 1 >= fault->held;
-	return is_cut_short(difference) && fault->at && fault->at + 1 == fault->held &&
-	       difference->held->ends;
+		return fault->frame + 1 >= fault->nr_recorded;
+	return is_cut_short(difference) && fault->frame && fault->frame + 1 == fault->nr_recorded &&
+	       difference->held->reaches_root;
 }
 
 static bool lacks_mapped_tables(const struct jp_shown_difference *difference)
 {
-	return difference->fault && difference->fault->unwound && difference->held->nr_mapped &&
-	       difference->fault->at >= difference->held->nr_mapped;
+	return difference->fault && difference->fault->is_unwound && difference->held->nr_mapped &&
+	       difference->fault->frame >= difference->held->nr_mapped;
 }
 
 static bool is_unread_folder(const struct jp_shown_difference *difference)
@@ -109,13 +111,13 @@ static bool is_unread_folder(const struct jp_shown_difference *difference)
 
 static bool lacks_first_address(const struct jp_shown_difference *difference)
 {
-	return difference->failed && strstr(difference->failed, "neither sample IP nor");
+	return difference->failure && strstr(difference->failure, "neither sample IP nor");
 }
 
 /* Record type 80 is a feature of a pipe's header. */
 static bool stops_at_feature(const struct jp_shown_difference *difference)
 {
-	const char *failed = difference->failed;
+	const char *failed = difference->failure;
 
 	return failed && (strstr(failed, "failed to process type: 80") ||
 			  strstr(failed, "HEADER_CPU_DOMAIN_INFO: section too small (0)"));
@@ -124,12 +126,12 @@ static bool stops_at_feature(const struct jp_shown_difference *difference)
 /* Record type 82 is PERF_RECORD_FINISHED_INIT, since 5.17. */
 static bool stops_at_finished_init(const struct jp_shown_difference *difference)
 {
-	return difference->failed && strstr(difference->failed, "failed to process type: 82");
+	return difference->failure && strstr(difference->failure, "failed to process type: 82");
 }
 
 static bool stops_at_build_id(const struct jp_shown_difference *difference)
 {
-	const char *failed = difference->failed;
+	const char *failed = difference->failure;
 
 	return failed && strstr(failed, "BUILD_ID (67) event size") &&
 	       strstr(failed, "not 8-byte aligned");
@@ -137,38 +139,38 @@ static bool stops_at_build_id(const struct jp_shown_difference *difference)
 
 static bool overflows_by_build_id(const struct jp_shown_difference *difference)
 {
-	return difference->failed &&
-	       strstr(difference->failed, "assertion failed at util/build-id.c");
+	return difference->failure &&
+	       strstr(difference->failure, "assertion failed at util/build-id.c");
 }
 
 static bool is_cut_in_vdso(const struct jp_shown_difference *difference)
 {
 	return is_cut_short(difference) &&
-	       (strcmp(difference->where, "[vdso]") == 0 ||
-		strncmp(difference->where, "/tmp/perf-vdso.so-", 18) == 0);
+	       (strcmp(difference->mapping, "[vdso]") == 0 ||
+		strncmp(difference->mapping, "/tmp/perf-vdso.so-", 18) == 0);
 }
 
 static bool is_cut_after_attach(const struct jp_shown_difference *difference)
 {
-	return difference->attached && is_cut_short(difference);
+	return difference->has_attached && is_cut_short(difference);
 }
 
 static bool stops_at_compressed_type(const struct jp_shown_difference *difference)
 {
-	return difference->failed && strstr(difference->failed, "failed to process type: 83");
+	return difference->failure && strstr(difference->failure, "failed to process type: 83");
 }
 
 static bool stops_at_empty_block(const struct jp_shown_difference *difference)
 {
-	return difference->failed && strstr(difference->failed, "Couldn't decompress data");
+	return difference->failure && strstr(difference->failure, "Couldn't decompress data");
 }
 
 /* perf script then knows no mapping of the process. perf report does. */
 static bool lacks_mappings(const struct jp_shown_difference *difference)
 {
-	return difference->late && (strcmp(difference->cause, "no-name") == 0 ||
-				    strcmp(difference->cause, "fewer-listed") == 0 ||
-				    is_cut_short(difference) || leaves_the_tables(difference));
+	return difference->is_late && (strcmp(difference->cause, "no-name") == 0 ||
+				       strcmp(difference->cause, "fewer-listed") == 0 ||
+				       is_cut_short(difference) || leaves_the_tables(difference));
 }
 
 static bool counts_overlapping_names(const struct jp_shown_difference *difference)
@@ -178,8 +180,8 @@ static bool counts_overlapping_names(const struct jp_shown_difference *differenc
 
 static bool has_name_of_other_code(const struct jp_shown_difference *difference)
 {
-	return !difference->fault && difference->where &&
-	       jp_mapping_backing(difference->where) != JP_BACKING_FILE &&
+	return !difference->fault && difference->mapping &&
+	       jp_mapping_backing(difference->mapping) != JP_BACKING_FILE &&
 	       strcmp(difference->cause, "other-offset") != 0;
 }
 

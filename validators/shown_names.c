@@ -79,11 +79,11 @@ const char *jp_shown_name_cause(const struct jp_naming *naming, const struct jp_
 	ours = jp_code_name_at(naming, incarnation, addr);
 	if (frame->name && strcmp(frame->name, code->name) == 0) {
 		/* Readers take the vDSO's symbols from their own memory, not from the capture. */
-		if (ours.named != JP_NAME_RIGHT && !(code->frames && code->frames->vdso))
+		if (ours.class != JP_NAME_RIGHT && !(code->frames && code->frames->vdso))
 			return "ours-lacks";
 		return has_offset(frame, addr - code->addr, caller) ? NULL : "other-offset";
 	}
-	if (is_same_name(frame->name, ours.found))
+	if (is_same_name(frame->name, ours.recorded))
 		return NULL;
 	if (caller && is_of_return_address(naming, event, frame, addr))
 		return NULL;

@@ -8,16 +8,16 @@
 /* Pairs the samples that one reader shows with the samples of the file that it read. */
 struct jp_shown_reading {
 	const struct jp_shown *shown;
-	bool *used;           /* by index of a shown sample: a sample of the file has been found */
-	struct jp_map absent; /* pid -> struct jp_shown_absent */
-	uint64_t held;        /* samples in the file */
-	uint64_t equal;       /* samples that the reader shows as the file holds them */
-	uint64_t missing, invented;
+	bool *is_found; /* by index of a shown sample: a sample of the file has been found */
+	struct jp_map absent_processes; /* pid -> struct jp_shown_absent */
+	uint64_t nr_recorded;           /* samples in the file */
+	uint64_t equal;                 /* samples that the reader shows as the file holds them */
+	uint64_t nr_missing, nr_invented;
 	uint64_t unequal_shares; /* functions to which the reader's profile gives another number */
 };
 
 struct jp_shown_absent {
-	uint64_t samples, absent;
+	uint64_t samples, nr_absent;
 	uint64_t time; /* of the first absent sample */
 	uint32_t tid;
 };

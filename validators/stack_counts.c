@@ -22,11 +22,11 @@ enum { UNCLASSED = JP_LACKS_ADDRESSES | JP_LACKS_TIME | JP_LACKS_THREADS };
 static const struct jp_role judged_samples = {.bound = JP_LEAST_K, .steady = true};
 static const struct jp_role unjudged_samples = {.bound = JP_MOST_UNJUDGED};
 static const struct jp_role off_code = {
-	.elsewhere = true,
+	.is_elsewhere = true,
 	.tail = "of threads inside of a path, in no emitted code",
 };
 static const struct jp_role foreign = {
-	.elsewhere = true,
+	.is_elsewhere = true,
 	.foreign = true,
 	.tail = "of processes that the truth does not know",
 };
@@ -111,7 +111,7 @@ int jp_stack_counts_stackless(struct jp_stack_counts *counts, struct jp_view *vi
 	counts->samples++;
 	jp_stack_counts_verdict(counts, method, JP_SHORT, 1);
 	if (exception && exception->count == 1)
-		snprintf(exception->first, sizeof(exception->first),
+		snprintf(exception->example, sizeof(exception->example),
 			 "at %" PRIu64 ", %u/%u: no frame, and the thread was in a path",
 			 event->time, event->pid, event->tid);
 	return exception ? 0 : -ENOMEM;
@@ -208,9 +208,9 @@ static void add_method_metrics(const struct jp_method_count *count, enum jp_meth
 		const char *name;
 		uint64_t k, n;
 	} rates[] = {
-		{"wrong", count->verdicts[JP_WRONG] + count->hidden[0], count->judged},
-		{"extra", count->verdicts[JP_EXTRA] + count->hidden[1], count->judged},
-		{"predicted", count->predicted, count->judged},
+		{"wrong", count->verdicts[JP_WRONG] + count->hidden_verdicts[0], count->judged},
+		{"extra", count->verdicts[JP_EXTRA] + count->hidden_verdicts[1], count->judged},
+		{"predicted", count->nr_predicted, count->judged},
 		{"perfview", count->perfview, count->judged},
 		{"flagged", count->flagged, count->verdicts[JP_SHORT]},
 		/* Used only if the case selects methods: */
@@ -221,7 +221,7 @@ static void add_method_metrics(const struct jp_method_count *count, enum jp_meth
 	char name[48];
 
 	findings->judged[method] = true;
-	findings->predicted[method] = count->predicted;
+	findings->nr_predicted[method] = count->nr_predicted;
 	memcpy(findings->verdicts[method], count->verdicts, sizeof(count->verdicts));
 	memcpy(findings->in_kernel[method], count->in_kernel, sizeof(count->in_kernel));
 	snprintf(name, sizeof(name), "judged.%s", jp_method_name(method));
@@ -275,7 +275,7 @@ static void add_processes(const struct jp_stack_counts *counts, const struct jp_
 			const struct jp_process_count *process = &counts->processes[i];
 
 			judged += process->judged[method];
-			nr_whole += process->whole[method];
+			nr_whole += process->nr_whole[method];
 			min = jp_min(min, process->judged[method]);
 			if (process->judged[method] < LEAST_OF_PROCESS && !*findings->error)
 				snprintf(findings->error, sizeof(findings->error),
@@ -287,7 +287,7 @@ static void add_processes(const struct jp_stack_counts *counts, const struct jp_
 			snprintf(name, sizeof(name), "process.%zu.whole.%s", i + 1,
 				 jp_method_name(method));
 			if (i < MOST_LISTED)
-				jp_findings_add_rate(findings, name, process->whole[method],
+				jp_findings_add_rate(findings, name, process->nr_whole[method],
 						     process->judged[method]);
 		}
 		snprintf(name, sizeof(name), "gated.%s.whole", jp_method_name(method));
@@ -316,9 +316,9 @@ int jp_stack_counts_add(struct jp_stack_counts *counts, struct jp_view *view)
 		if (failed || (!count->judged && !count->verdicts[JP_UNJUDGED]))
 			continue;
 		add_method_metrics(count, method, chosen, findings);
-		failed =
-			add_verdict_account(counts, method, !(evidence->declared.lacks & UNCLASSED),
-					    &findings->accounts);
+		failed = add_verdict_account(counts, method,
+					     !(evidence->declared.lacking & UNCLASSED),
+					     &findings->accounts);
 	}
 	count_places(counts, evidence, findings);
 	add_processes(counts, evidence, findings);

@@ -5,16 +5,16 @@
 
 /* Verdicts of the stacks that one method walked. */
 struct jp_method_count {
-	uint64_t judged, broken, verdicts[JP_VERDICTS], predicted, perfview, flagged;
+	uint64_t judged, broken, verdicts[JP_VERDICTS], nr_predicted, perfview, flagged;
 	uint64_t in_kernel[JP_VERDICTS]; /* verdicts of samples taken in the kernel */
 	uint64_t complete;               /* short stacks that the method reports as complete */
-	uint64_t hidden[2]; /* [0]: stacks that are unmapped and wrong; [1]: and extra */
-	uint64_t absent;    /* samples without data for the method */
+	uint64_t hidden_verdicts[2]; /* [0]: stacks that are unmapped and wrong; [1]: and extra */
+	uint64_t absent;             /* samples without data for the method */
 };
 
 /* Counts of one process that announced itself to a gated capture. */
 struct jp_process_count {
-	uint64_t judged[JP_METHODS], whole[JP_METHODS];
+	uint64_t judged[JP_METHODS], nr_whole[JP_METHODS];
 };
 
 struct jp_stack_counts {

@@ -70,13 +70,14 @@ jp_stack_fault_find_at_end(const struct jp_evidence *evidence, const struct jp_s
 			cause = "copied";
 		return (struct jp_stack_fault){JP_FAULT_KERNEL, cause, {0}};
 	case JP_UNWIND_UNMAPPED:
-		return jp_stack_fault_unmapped(evidence, spans, event, unwound->where);
+		return jp_stack_fault_unmapped(evidence, spans, event, unwound->stop_addr);
 	case JP_UNWIND_BAD_CFI:
 		/* The address is right, but no mapping record contains it. */
 		if (unwound->count < truth->nr_whole &&
-		    unwound->where != unwound->frames[unwound->count - 1] &&
-		    unwound->where == truth->whole[unwound->count])
-			return jp_stack_fault_unmapped(evidence, spans, event, unwound->where - 1);
+		    unwound->stop_addr != unwound->frames[unwound->count - 1] &&
+		    unwound->stop_addr == truth->frames[unwound->count])
+			return jp_stack_fault_unmapped(evidence, spans, event,
+						       unwound->stop_addr - 1);
 		break;
 	case JP_UNWIND_DUMP_SHORT:
 		if (event->sample.stack_size)
@@ -98,7 +99,7 @@ const char *jp_stack_fault_text(const struct jp_stack_fault *fault,
 {
 	switch (fault->kind) {
 	case JP_FAULT_STOP:
-		snprintf(text, size, "unwinding stopped at %" PRIx64 ": %s", unwound->where,
+		snprintf(text, size, "unwinding stopped at %" PRIx64 ": %s", unwound->stop_addr,
 			 jp_unwind_stop_text(unwound->stop));
 		break;
 	case JP_FAULT_COMPLETE:

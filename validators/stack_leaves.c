@@ -27,9 +27,9 @@ struct jp_stack_leaf jp_stack_leaf_find(const struct jp_truth_stack *truth)
 static void count_sample_once(struct jp_stack_once *once, enum jp_verdict verdict, bool predicted,
 			      uint64_t weight)
 {
-	once->all += weight;
+	once->nr_samples += weight;
 	once->verdicts[verdict] += weight;
-	once->predicted += predicted ? weight : 0;
+	once->nr_predicted += predicted ? weight : 0;
 }
 
 void jp_stack_leaves_add(struct jp_stack_leaves *leaves, struct jp_stack_leaf leaf,
@@ -37,7 +37,7 @@ void jp_stack_leaves_add(struct jp_stack_leaves *leaves, struct jp_stack_leaf le
 {
 	if (verdict < JP_GAP)
 		return;
-	leaves->good += weight;
+	leaves->nr_good += weight;
 	leaves->above += leaf.above ? weight : 0;
 	if (leaf.returned)
 		count_sample_once(&leaves->returned, verdict, predicted, weight);
@@ -49,11 +49,11 @@ static int judge_sample_once(const struct jp_stack_once *once, uint64_t total, e
 			     const char *description, struct jp_stack_counts *counts,
 			     struct jp_view *view)
 {
-	const struct jp_metric share = jp_metric_rate("", once->all, total);
+	const struct jp_metric share = jp_metric_rate("", once->nr_samples, total);
 
 	if (!total || share.lo <= ONCE)
 		return 0;
-	counts->methods[view->evidence->declared.method].predicted -= once->predicted;
+	counts->methods[view->evidence->declared.method].nr_predicted -= once->nr_predicted;
 	for (enum jp_verdict was = JP_GAP; was <= JP_EXACT; was++) {
 		const uint64_t weight = once->verdicts[was];
 		struct jp_exception *exception =
@@ -62,8 +62,8 @@ static int judge_sample_once(const struct jp_stack_once *once, uint64_t total, e
 		if (weight && !exception)
 			return -ENOMEM;
 		if (exception && exception->count == weight)
-			snprintf(exception->first, sizeof(exception->first),
-				 "%" PRIu64 " of %" PRIu64 " samples %s", once->all, total,
+			snprintf(exception->example, sizeof(exception->example),
+				 "%" PRIu64 " of %" PRIu64 " samples %s", once->nr_samples, total,
 				 description);
 	}
 	return 0;
@@ -77,7 +77,7 @@ int jp_stack_leaves_judge(const struct jp_stack_leaves *leaves, struct jp_stack_
 				 "call: the innermost frame is left out",
 				 counts, view)
 		       ?: judge_sample_once(
-				  &leaves->begins, leaves->good, JP_WRONG,
+				  &leaves->begins, leaves->nr_good, JP_WRONG,
 				  "are at a function's first address, where no thread stays",
 				  counts, view);
 }

@@ -17,12 +17,12 @@ struct jp_stack_leaf {
 
 /* Number of samples with good stacks at instructions that run once per call. */
 struct jp_stack_once {
-	uint64_t verdicts[JP_VERDICTS], all, predicted;
+	uint64_t verdicts[JP_VERDICTS], nr_samples, nr_predicted;
 };
 
 struct jp_stack_leaves {
-	uint64_t good, above;
-	struct jp_stack_once returned, begins; /* parts of @above and of @good */
+	uint64_t nr_good, above;
+	struct jp_stack_once returned, begins; /* parts of @above and of @nr_good */
 };
 
 /* Returns the place of the innermost frame of @truth. */

@@ -35,7 +35,7 @@ bool jp_stack_is_predicted(const struct jp_truth_stack *truth, enum jp_method me
 	uint32_t count = unwound->count;
 
 	if (!count || count > truth->nr_seen ||
-	    memcmp(unwound->frames, truth->seen, count * sizeof(*truth->seen)) != 0)
+	    memcmp(unwound->frames, truth->expected, count * sizeof(*truth->expected)) != 0)
 		return false;
 	if (count == truth->nr_seen)
 		return true;
@@ -44,7 +44,8 @@ bool jp_stack_is_predicted(const struct jp_truth_stack *truth, enum jp_method me
 		return unwound->stop == JP_UNWIND_MAX_STACK;
 	/* The place of the next frame on the stack is known unless it is a native frame. The dump
 	 * may also end before a page that was never touched (unwound->cut). */
-	return truth->at[count] ? truth->at[count] - sp >= dumped : unwound->cut;
+	return truth->return_addrs[count] ? truth->return_addrs[count] - sp >= dumped
+					  : unwound->is_incomplete;
 }
 
 enum jp_verdict jp_stack_verdict(const uint64_t *recorded, uint32_t nr_seen, const uint64_t *must,

@@ -20,7 +20,8 @@ struct stack_words {
 struct compared_dump {
 	struct jp_stack_dump stack;
 	uint64_t words;
-	uint64_t at, dumped, known; /* address in the dump, dumped word, true word; @at 0: none */
+	uint64_t addr, dumped_word,
+		true_word; /* address in the dump, dumped word, true word; @addr 0: none */
 };
 
 static void compare_word(void *context, uint64_t addr, uint64_t value, uint64_t signature)
@@ -31,11 +32,11 @@ static void compare_word(void *context, uint64_t addr, uint64_t value, uint64_t 
 	if (!jp_stack_dump_load(&dump->stack, addr, &dumped))
 		return;
 	dump->words++;
-	if (jp_return_address(dumped, signature) == value || dump->at)
+	if (jp_return_address(dumped, signature) == value || dump->addr)
 		return;
-	dump->at = addr;
-	dump->dumped = dumped;
-	dump->known = value;
+	dump->addr = addr;
+	dump->dumped_word = dumped;
+	dump->true_word = value;
 }
 
 /* Returns whether the callchain has at least one caller: if the frame pointer is invalid, the
@@ -83,17 +84,17 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 			      &words->stack) != JP_STACK_FOUND)
 		return 0;
 	is_known = jp_truth_visit_stack_words(&words->stack, compare_word, &dump, &fp);
-	if (event->sample.regs->known >> number & 1)
+	if (event->sample.regs->mask >> number & 1)
 		failed = judge_frame_pointer(words, event, event->sample.regs->r[number],
 					     is_known ? &fp : NULL);
 	words->dumps += dump.words != 0;
-	if (!dump.at || failed)
+	if (!dump.addr || failed)
 		return failed;
 	words->bad_dumps++;
 	return jp_findings_count_failure(
 		&view->findings, "dump.words", "other-word",
 		"at %" PRIu64 ", %u/%u: at %" PRIx64 " is %" PRIx64 "; the truth has %" PRIx64,
-		event->time, event->pid, event->tid, dump.at, dump.dumped, dump.known);
+		event->time, event->pid, event->tid, dump.addr, dump.dumped_word, dump.true_word);
 }
 
 static int end(struct jp_view *view, struct jp_error *err)

@@ -93,7 +93,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 static int begin(struct jp_view *view, struct jp_error *err)
 {
 	const struct jp_evidence *evidence = view->evidence;
-	const uint32_t lacks = evidence->declared.lacks;
+	const uint32_t lacks = evidence->declared.lacking;
 	struct summed_names *names = view->state;
 
 	if (!(lacks & JP_LACKS_TIME) || lacks & (JP_LACKS_ADDRESSES | JP_LACKS_NAMES) ||

@@ -38,7 +38,7 @@ struct summed {
 	struct jp_truth_stack truth;
 	struct jp_stack_counts counts;
 	struct jp_summed_weights weights;
-	uint64_t emitted, all, unnamed;
+	uint64_t emitted, weight, unnamed;
 	uint64_t largest;    /* weight of the largest sum */
 	char innermost[128]; /* name of the innermost frame */
 	struct jp_stack_leaves leaves;
@@ -53,8 +53,9 @@ struct summed {
 	uint64_t impossible; /* samples with an impossible stack below native code */
 	uint64_t below;      /* samples with a possible stack below native code: a few are usual */
 	uint64_t unwatched;  /* samples of processes that never existed */
-	uint64_t seen[FRAMES], must[FRAMES], whole[FRAMES];
-	uint32_t nr_seen, first; /* @first: index of the first frame in emitted code */
+	uint64_t recorded[FRAMES], must[FRAMES], complete[FRAMES];
+	uint32_t nr_seen,
+		first_emitted; /* @first_emitted: index of the first frame in emitted code */
 	bool all_named;
 };
 
@@ -110,7 +111,7 @@ static const uint64_t *encode_frames(struct summed *summed, const uint64_t *fram
 static void note_similarity(struct summed *summed, const uint64_t *frames, uint32_t count)
 {
 	const uint32_t nr_common =
-		jp_stack_count_same_frames(summed->seen, summed->nr_seen, frames, count);
+		jp_stack_count_same_frames(summed->recorded, summed->nr_seen, frames, count);
 
 	if (summed->nr_must && nr_common <= summed->nr_common)
 		return;
@@ -124,16 +125,18 @@ static enum jp_verdict compare_with_truth(struct summed *summed)
 	const struct jp_truth_stack *truth = &summed->truth;
 	uint32_t nr_whole = truth->nr_whole;
 	uint32_t nr_must = truth->faithful ? truth->nr_seen : truth->nr_whole;
-	const uint64_t *complete = encode_frames(summed, truth->whole, &nr_whole, summed->whole);
-	const uint64_t *must = encode_frames(summed, truth->faithful ? truth->seen : truth->whole,
-					     &nr_must, summed->must);
+	const uint64_t *complete =
+		encode_frames(summed, truth->frames, &nr_whole, summed->complete);
+	const uint64_t *must = encode_frames(
+		summed, truth->faithful ? truth->expected : truth->frames, &nr_must, summed->must);
 
 	note_similarity(summed, must, nr_must);
 	note_similarity(summed, complete, nr_whole);
 	if (summed->by_name)
-		return jp_frame_verdict(summed->seen, summed->nr_seen, must, nr_must, complete,
+		return jp_frame_verdict(summed->recorded, summed->nr_seen, must, nr_must, complete,
 					nr_whole);
-	return jp_stack_verdict(summed->seen, summed->nr_seen, must, nr_must, complete, nr_whole);
+	return jp_stack_verdict(summed->recorded, summed->nr_seen, must, nr_must, complete,
+				nr_whole);
 }
 
 /* Returns the best verdict of the observed stack against any activation of the process, or of the
@@ -143,7 +146,7 @@ static enum jp_verdict find_best_verdict(struct summed *summed, const struct jp_
 					 uint32_t *function, uint64_t *possible)
 {
 	const struct jp_evidence *evidence = summed->view->evidence;
-	const bool has_threads = !(evidence->declared.lacks & JP_LACKS_THREADS);
+	const bool has_threads = !(evidence->declared.lacking & JP_LACKS_THREADS);
 	enum jp_verdict most = JP_UNJUDGED;
 
 	summed->nr_must = summed->nr_common = 0;
@@ -153,9 +156,9 @@ static enum jp_verdict find_best_verdict(struct summed *summed, const struct jp_
 
 		if (kind->pid != event->pid || (has_threads && kind->tid != event->tid))
 			continue;
-		guess.ip = summed->by_name ? 0 : summed->seen[0];
+		guess.ip = summed->by_name ? 0 : summed->recorded[0];
 		if (summed->by_name)
-			guess.name = event->observed->names[summed->first];
+			guess.name = event->observed->names[summed->first_emitted];
 		while (jp_truth_stack_guess(evidence->truth, kind->pid, kind->tid, kind->enter, 0,
 					    evidence->declared.method, &guess,
 					    &summed->truth) == JP_STACK_FOUND &&
@@ -181,7 +184,7 @@ static void describe_frame(const struct summed *summed, const struct jp_event *e
 	if (summed->by_name)
 		snprintf(text, size, "%.100s", name ?: "?");
 	else
-		snprintf(text, size, "%" PRIx64 "%s%.100s", summed->seen[i], name ? " " : "",
+		snprintf(text, size, "%" PRIx64 "%s%.100s", summed->recorded[i], name ? " " : "",
 			 name ?: "");
 }
 
@@ -216,7 +219,7 @@ static int report(struct summed *summed, const struct jp_event *event, const cha
 	if (!exception)
 		return -ENOMEM;
 	if (exception->count == 1)
-		describe(summed, event, exception->first, sizeof(exception->first));
+		describe(summed, event, exception->example, sizeof(exception->example));
 	exception->count += event->observed->weight - 1;
 	return 0;
 }
@@ -257,7 +260,7 @@ static int count_verdict(struct summed *summed, const struct jp_event *event)
 		summed->never += weight;
 	}
 	jp_stack_counts_verdict(&summed->counts, method, verdict, weight);
-	summed->counts.methods[method].predicted += verdict >= JP_GAP ? weight : 0;
+	summed->counts.methods[method].nr_predicted += verdict >= JP_GAP ? weight : 0;
 	if (!summed->by_name && !never)
 		jp_stack_leaves_add(&summed->leaves, summed->leaf, verdict, verdict >= JP_GAP,
 				    weight);
@@ -273,7 +276,7 @@ static bool is_emitted(struct summed *summed, const struct jp_event *event)
 	if (!event->observed->nr_names)
 		return false;
 	if (summed->by_name)
-		return summed->seen[0] >= JP_FRAME_FIRST;
+		return summed->recorded[0] >= JP_FRAME_FIRST;
 	return jp_truth_was_code_at(summed->view->evidence->truth, event->pid, event->sample.ip,
 				    NULL);
 }
@@ -284,9 +287,9 @@ static uint32_t find_first_emitted(const struct summed *summed, const struct jp_
 	uint32_t i = 0;
 
 	while (i < summed->nr_seen &&
-	       !(summed->by_name ? summed->seen[i] >= JP_FRAME_FIRST
+	       !(summed->by_name ? summed->recorded[i] >= JP_FRAME_FIRST
 				 : jp_truth_was_code_at(summed->view->evidence->truth, event->pid,
-							summed->seen[i] - !!i, NULL)))
+							summed->recorded[i] - !!i, NULL)))
 		i++;
 	return i;
 }
@@ -299,9 +302,9 @@ static bool has_native_leaf(const struct summed *summed)
 
 	if (!summed->by_name)
 		return true;
-	while (summed->seen[i] == JP_FRAME_NATIVE)
+	while (summed->recorded[i] == JP_FRAME_NATIVE)
 		i++;
-	return i == summed->first;
+	return i == summed->first_emitted;
 }
 
 /* Judges a stack whose innermost frames are native, with emitted callers: the frames from the first
@@ -313,9 +316,9 @@ static int judge_emitted_callers(struct summed *summed, const struct jp_event *e
 	uint64_t possible = 0;
 	enum jp_verdict verdict;
 
-	summed->nr_seen -= summed->first;
-	memmove(summed->seen, summed->seen + summed->first,
-		summed->nr_seen * sizeof(*summed->seen));
+	summed->nr_seen -= summed->first_emitted;
+	memmove(summed->recorded, summed->recorded + summed->first_emitted,
+		summed->nr_seen * sizeof(*summed->recorded));
 	verdict = find_best_verdict(summed, event, &function, &possible);
 	if (verdict >= JP_SINGLE) {
 		summed->below += native ? event->observed->weight : 0;
@@ -326,7 +329,7 @@ static int judge_emitted_callers(struct summed *summed, const struct jp_event *e
 		&summed->view->findings, "samples", "astray",
 		"%" PRIu64 " samples of pid %u: %u native frames, and then a "
 		"stack that cannot be; a stream has the innermost frame first",
-		event->observed->weight, event->pid, summed->first);
+		event->observed->weight, event->pid, summed->first_emitted);
 }
 
 /* Stores the innermost name of the largest sum, as an example of the profiler's names. */
@@ -348,7 +351,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 
 	if (event->type != JP_EVENT_SAMPLE)
 		return 0;
-	summed->all += observed->weight;
+	summed->weight += observed->weight;
 	if (!jp_sample_is_watched(view->evidence, event->pid, UINT64_MAX)) {
 		summed->unwatched += observed->weight;
 		return 0;
@@ -356,22 +359,22 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	summed->nr_seen = 0;
 	jp_event_user_chain(event, &user);
 	for (uint64_t i = 0; i < observed->nr_names && i < FRAMES; i++)
-		summed->seen[summed->nr_seen++] =
+		summed->recorded[summed->nr_seen++] =
 			summed->by_name
 				? jp_frame_get_name_number(&summed->names, observed->names[i])
 				: user[i];
 	if (!summed->nr_seen)
 		summed->stackless += observed->weight;
-	else if (summed->by_name && summed->seen[0] == JP_FRAME_UNNAMED)
+	else if (summed->by_name && summed->recorded[0] == JP_FRAME_UNNAMED)
 		summed->unnamed += observed->weight;
-	summed->first = find_first_emitted(summed, event);
+	summed->first_emitted = find_first_emitted(summed, event);
 	note_largest_sum(summed, event);
 	if (jp_summed_weights_add(&summed->weights, event->pid, event->tid, observed->weight,
-				  summed->first < summed->nr_seen,
-				  summed->first == summed->nr_seen &&
+				  summed->first_emitted < summed->nr_seen,
+				  summed->first_emitted == summed->nr_seen &&
 					  (summed->by_name || !summed->nr_seen)))
 		return -ENOMEM;
-	if (summed->first && summed->first < summed->nr_seen)
+	if (summed->first_emitted && summed->first_emitted < summed->nr_seen)
 		return judge_emitted_callers(summed, event);
 	if (!is_emitted(summed, event))
 		return 0;
@@ -384,9 +387,9 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
  * emitted function: as many as it lacks there, less those that it may lack altogether. */
 static uint64_t count_misnamed_samples(const struct summed *summed)
 {
-	const struct jp_summed_weight *weight = &summed->weights.all;
+	const struct jp_summed_weight *weight = &summed->weights.total;
 	const double lack = jp_summed_least(weight, summed->weights.ratio) -
-			    (double)(weight->inside + summed->unnamed + summed->stackless);
+			    (double)(weight->nr_inside + summed->unnamed + summed->stackless);
 
 	return (uint64_t)fmax(lack - jp_summed_missing(weight, summed->weights.ratio), 0);
 }
@@ -397,7 +400,7 @@ static int report_misnamed_samples(struct summed *summed)
 	const struct jp_truth *truth = summed->view->evidence->truth;
 	const uint64_t lack = count_misnamed_samples(summed);
 
-	if (!lack || summed->weights.all.inside || !truth->nr_codes)
+	if (!lack || summed->weights.total.nr_inside || !truth->nr_codes)
 		return 0;
 	return jp_findings_count_failure(&summed->view->findings, "samples", "misnamed",
 					 "%" PRIu64
@@ -443,7 +446,8 @@ static uint64_t report_unusual_count(struct summed *summed, uint64_t count, uint
  * expects. */
 static uint64_t judge_native_samples(struct summed *summed)
 {
-	const uint64_t native = summed->all - summed->unwatched - summed->weights.all.inside;
+	const uint64_t native =
+		summed->weight - summed->unwatched - summed->weights.total.nr_inside;
 	const double ratio = summed->weights.ratio;
 	const double expected = ratio * (double)summed->view->evidence->witnessed.count;
 	const double max = expected + jp_witness_compute_chance_bound(INFINITY, expected, ratio);
@@ -463,20 +467,21 @@ static uint64_t count_impossible_samples(struct summed *summed)
 {
 	const struct jp_evidence *evidence = summed->view->evidence;
 	/* The three numbers may count the same samples, so do not add them. */
-	uint64_t count =
-		jp_max(jp_max(summed->excess, summed->weights.moved), summed->weights.surplus) +
-		summed->impossible;
+	uint64_t count = jp_max(jp_max(summed->excess, summed->weights.nr_misplaced),
+				summed->weights.surplus) +
+			 summed->impossible;
 
 	count += judge_native_samples(summed);
 	/* Skip this if code in files, which may have any name, counts as native. */
 	if (summed->all_named || !summed->by_name)
-		count += report_unusual_count(
-			summed, summed->below,
-			jp_max(summed->weights.all.inside, (uint64_t)summed->weights.all.least),
-			JP_SAMPLE_ASTRAY_USUAL + JP_SAMPLE_BELOW_USUAL, "below",
-			"have emitted code, and a native function innermost");
+		count += report_unusual_count(summed, summed->below,
+					      jp_max(summed->weights.total.nr_inside,
+						     (uint64_t)summed->weights.total.min_expected),
+					      JP_SAMPLE_ASTRAY_USUAL + JP_SAMPLE_BELOW_USUAL,
+					      "below",
+					      "have emitted code, and a native function innermost");
 	if (!evidence->declared.system_wide)
-		count += report_unusual_count(summed, summed->unwatched, summed->all,
+		count += report_unusual_count(summed, summed->unwatched, summed->weight,
 					      JP_SAMPLE_UNWATCHED_USUAL, "unwatched",
 					      "are of processes that were not there");
 	return count;
@@ -486,9 +491,9 @@ static uint64_t count_impossible_samples(struct summed *summed)
  * with the number that the witness expects there. */
 static int judge_stackless_samples(struct summed *summed)
 {
-	const struct jp_summed_weight *weight = &summed->weights.all;
+	const struct jp_summed_weight *weight = &summed->weights.total;
 	const double lack = jp_summed_least(weight, summed->weights.ratio) -
-			    (double)(weight->inside + weight->unknown - summed->stackless);
+			    (double)(weight->nr_inside + weight->unknown - summed->stackless);
 	const uint64_t lost = lack > 0 ? jp_min((uint64_t)lack, summed->stackless) : 0;
 	struct jp_exception *exception;
 
@@ -498,7 +503,7 @@ static int judge_stackless_samples(struct summed *summed)
 	exception =
 		jp_stack_counts_change(&summed->counts, summed->view, JP_UNJUDGED, JP_SHORT, lost);
 	if (exception && exception->count == lost)
-		snprintf(exception->first, sizeof(exception->first),
+		snprintf(exception->example, sizeof(exception->example),
 			 "%" PRIu64 " samples have no stack; by the witness %" PRIu64
 			 " of them at least were in emitted code",
 			 summed->stackless, lost);
@@ -530,12 +535,12 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	const struct jp_evidence *evidence = view->evidence;
 	struct summed *summed = view->state;
 
-	if (!(evidence->declared.lacks & JP_LACKS_TIME))
+	if (!(evidence->declared.lacking & JP_LACKS_TIME))
 		return 1;
 	if (jp_stack_counts_init(&summed->counts, evidence))
 		return -ENOMEM;
 	summed->view = view;
-	summed->by_name = evidence->declared.lacks & JP_LACKS_ADDRESSES;
+	summed->by_name = evidence->declared.lacking & JP_LACKS_ADDRESSES;
 	summed->all_named = jp_frame_has_all_code_named(evidence->truth);
 	return jp_frame_names_init(&summed->names, evidence->truth)
 		       ?: list_kinds(summed)

@@ -11,9 +11,9 @@ static const struct jp_role seen_samples = {.column = "seen"};
 
 static void add_expected_range(struct jp_summed_weight *weight, const struct jp_summed_weight *more)
 {
-	weight->least += more->least;
-	weight->most += more->most;
-	weight->all += more->all;
+	weight->min_expected += more->min_expected;
+	weight->max_expected += more->max_expected;
+	weight->expected += more->expected;
 	weight->steps += more->steps;
 }
 
@@ -27,7 +27,7 @@ static struct jp_summed_weight *get_thread(struct jp_summed_weights *weights, ui
 int jp_summed_weights_due(struct jp_summed_weights *weights, const struct jp_evidence *evidence)
 {
 	const double ratio = jp_clock_compute_ratio(evidence, evidence->declared.period);
-	const bool has_threads = !(evidence->declared.lacks & JP_LACKS_THREADS);
+	const bool has_threads = !(evidence->declared.lacking & JP_LACKS_THREADS);
 	const struct jp_clock_thread *clock;
 	struct jp_map clocks = {0};
 	uint64_t key;
@@ -38,19 +38,19 @@ int jp_summed_weights_due(struct jp_summed_weights *weights, const struct jp_evi
 		struct jp_summed_weight *thread =
 			get_thread(weights, (uint32_t)(key >> 32), has_threads ? (uint32_t)key : 0);
 		const struct jp_summed_weight expected = {
-			.least = ratio * (double)clock->user,
-			.most = ratio * ((double)clock->inside + clock->unseen),
-			.all = ratio * ((double)clock->samples + clock->unseen),
+			.min_expected = ratio * (double)clock->nr_user,
+			.max_expected = ratio * ((double)clock->nr_inside + clock->unseen),
+			.expected = ratio * ((double)clock->samples + clock->unseen),
 			/* Each visit to native code or to the kernel interrupts the counted
 			 * time. */
-			.steps = (double)(clock->gaps + clock->samples - clock->user),
+			.steps = (double)(clock->gaps + clock->samples - clock->nr_user),
 		};
 
 		if (!thread)
 			failed = -ENOMEM;
 		else
 			add_expected_range(thread, &expected);
-		add_expected_range(&weights->all, &expected);
+		add_expected_range(&weights->total, &expected);
 	}
 	jp_map_free(&clocks);
 	return failed;
@@ -64,38 +64,41 @@ int jp_summed_weights_add(struct jp_summed_weights *weights, uint32_t pid, uint3
 	if (!thread)
 		return -ENOMEM;
 	thread->samples += weight;
-	weights->all.samples += weight;
-	thread->inside += inside ? weight : 0;
+	weights->total.samples += weight;
+	thread->nr_inside += inside ? weight : 0;
 	thread->unknown += unknown ? weight : 0;
-	weights->all.inside += inside ? weight : 0;
-	weights->all.unknown += unknown ? weight : 0;
+	weights->total.nr_inside += inside ? weight : 0;
+	weights->total.unknown += unknown ? weight : 0;
 	return 0;
 }
 
 double jp_summed_least(const struct jp_summed_weight *weight, double ratio)
 {
-	return weight->least - jp_witness_compute_chance_bound(weight->steps, weight->least, ratio);
+	return weight->min_expected -
+	       jp_witness_compute_chance_bound(weight->steps, weight->min_expected, ratio);
 }
 
 double jp_summed_missing(const struct jp_summed_weight *weight, double ratio)
 {
-	return fmax(weight->all +
-			    jp_witness_compute_chance_bound(weight->steps, weight->all, ratio) -
-			    (double)weight->samples,
-		    0);
+	return fmax(
+		weight->expected +
+			jp_witness_compute_chance_bound(weight->steps, weight->expected, ratio) -
+			(double)weight->samples,
+		0);
 }
 
 /* Returns the largest number of samples that a stream can have by chance. */
 static double count_most_possible_samples(const struct jp_summed_weight *weight, double ratio)
 {
-	return weight->most + jp_witness_compute_chance_bound(weight->steps, weight->most, ratio) +
+	return weight->max_expected +
+	       jp_witness_compute_chance_bound(weight->steps, weight->max_expected, ratio) +
 	       fmax(1 - ratio, 0) * weight->steps;
 }
 
 /* Returns the most samples that can have been in activations. */
 static double find_longest_time_inside(const struct jp_summed_weight *weight)
 {
-	return (double)(weight->inside + weight->unknown);
+	return (double)(weight->nr_inside + weight->unknown);
 }
 
 /* Judges each thread. If some threads have too many samples and others too few, the samples were
@@ -107,40 +110,40 @@ static int judge_threads(struct jp_summed_weights *weights, struct jp_findings *
 	uint64_t key, whose = 0;
 
 	for (size_t cursor = 0; (weight = jp_map_next(&weights->threads, &cursor, &key));) {
-		const double excess_weight = (double)weight->inside -
+		const double excess_weight = (double)weight->nr_inside -
 					     count_most_possible_samples(weight, weights->ratio);
 
 		excess += fmax(excess_weight, 0);
 		lack += fmax(jp_summed_least(weight, weights->ratio) -
 				     find_longest_time_inside(weight),
 			     0);
-		if (excess_weight <= 0 || (worst && weight->inside <= worst->inside))
+		if (excess_weight <= 0 || (worst && weight->nr_inside <= worst->nr_inside))
 			continue;
 		worst = weight;
 		whose = key;
 	}
-	weights->moved = (uint64_t)fmin(excess, lack);
-	if (!worst || !weights->moved)
+	weights->nr_misplaced = (uint64_t)fmin(excess, lack);
+	if (!worst || !weights->nr_misplaced)
 		return 0;
 	return jp_findings_count_failure(
 		findings, "cpu.samples", "other-thread",
 		"pid %" PRIu64 ", thread %" PRIu64 " has %" PRIu64
 		" samples, by the witness there are %.1f at most, and others lack %.0f",
-		whose >> 32, whose & UINT32_MAX, worst->inside, worst->most, lack);
+		whose >> 32, whose & UINT32_MAX, worst->nr_inside, worst->max_expected, lack);
 }
 
 int jp_summed_weights_judge(struct jp_summed_weights *weights, struct jp_findings *findings)
 {
-	const struct jp_summed_weight *weight = &weights->all;
+	const struct jp_summed_weight *weight = &weights->total;
 	const bool few = find_longest_time_inside(weight) < jp_summed_least(weight, weights->ratio);
 	const double surplus =
-		(double)weight->inside - count_most_possible_samples(weight, weights->ratio);
-	const double nr_samples =
-		fmin(fmax((double)weight->inside, weight->least), find_longest_time_inside(weight));
-	const double due = fmin(fmax(nr_samples, weight->least), weight->most);
+		(double)weight->nr_inside - count_most_possible_samples(weight, weights->ratio);
+	const double nr_samples = fmin(fmax((double)weight->nr_inside, weight->min_expected),
+				       find_longest_time_inside(weight));
+	const double due = fmin(fmax(nr_samples, weight->min_expected), weight->max_expected);
 	int failed = judge_threads(weights, findings);
-	const double lack = (few ? weight->least - find_longest_time_inside(weight) : 0) +
-			    (double)weights->moved;
+	const double lack = (few ? weight->min_expected - find_longest_time_inside(weight) : 0) +
+			    (double)weights->nr_misplaced;
 
 	jp_findings_add_count(findings, "cpu.samples", (uint64_t)(nr_samples + 0.5));
 	jp_findings_add_count(findings, "cpu.expected", (uint64_t)(due + 0.5));
@@ -154,13 +157,13 @@ int jp_summed_weights_judge(struct jp_summed_weights *weights, struct jp_finding
 		return jp_findings_count_failure(
 			findings, "cpu.samples", "too-few",
 			"%.0f samples, by the witness there are %.1f at least",
-			find_longest_time_inside(weight), weight->least);
+			find_longest_time_inside(weight), weight->min_expected);
 	weights->surplus = (uint64_t)fmax(surplus, 0);
 	if (surplus > 0)
 		return jp_findings_count_failure(findings, "cpu.samples", "too-many",
 						 "%" PRIu64
 						 " samples, by the witness there are %.1f at most",
-						 weight->inside, weight->most);
+						 weight->nr_inside, weight->max_expected);
 	return 0;
 }
 

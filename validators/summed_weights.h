@@ -8,20 +8,20 @@
 /* Samples of a thread, or of all threads, and the range that the witness expects. */
 struct jp_summed_weight {
 	uint64_t samples;   /* all samples */
-	uint64_t inside;    /* samples with emitted code anywhere on the stack */
+	uint64_t nr_inside; /* samples with emitted code anywhere on the stack */
 	uint64_t unknown;   /* samples that may have emitted code on the stack: they have no frames,
 			       or no name of an emitted function */
-	double least, most; /* samples that the witness expects: least, those surely in user space
-			       within the window; most, all */
-	double all;         /* samples that the witness expects in any code */
-	double steps;       /* interruptions of the sampled time: each may add or lose a sample */
+	double min_expected, max_expected; /* samples that the witness expects: least, those surely
+			       in user space within the window; most, all */
+	double expected;                   /* samples that the witness expects in any code */
+	double steps; /* interruptions of the sampled time: each may add or lose a sample */
 };
 
 struct jp_summed_weights {
-	struct jp_summed_weight all;
+	struct jp_summed_weight total;
 	struct jp_map threads; /* by process and thread -> struct jp_summed_weight */
 	double ratio;          /* samples of the stream per sample of the witness */
-	uint64_t moved;        /* samples that one thread has too many and another too few */
+	uint64_t nr_misplaced; /* samples that one thread has too many and another too few */
 	uint64_t surplus;      /* samples that all threads together have too many */
 };
 

@@ -16,16 +16,16 @@ static const struct jp_role strange_tasks = {.faults = "invented"};
 struct task_records {
 	bool fork, exit;
 	bool synthesized; /* a FORK for a task that existed before the capture */
-	bool named;       /* a COMM record can belong to this task */
+	bool has_name;    /* a COMM record can belong to this task */
 	bool owed;        /* its events wrote later records, so its FORK must exist, too */
-	bool sampled;
+	bool is_sampled;
 };
 
 struct task_state {
 	struct jp_view *view;
 	struct jp_tasks tasks;
 	struct task_records *records; /* one for each task */
-	bool attached;                /* the capture attached to a running process */
+	bool has_attached;            /* the capture attached to a running process */
 	uint32_t target; /* the process whose threads are watched, with their children */
 	uint64_t forks, wrong_forks, exits, wrong_exits, samples, strangers;
 };
@@ -124,7 +124,7 @@ static const char *check_fork(struct task_state *state, const struct jp_event *e
 						 event->time + get_capture_info(state)->slack);
 
 	/* The brackets of two tasks with the same tid may overlap. */
-	while (task && !(task->forked && !get_task_records(state, task)->fork) &&
+	while (task && !(task->is_forked && !get_task_records(state, task)->fork) &&
 	       find_previous_task(state, task) && is_within(state, event->time, 0, task->after) &&
 	       is_within(state, event->time, find_previous_task(state, task)->before,
 			 find_previous_task(state, task)->after))
@@ -133,7 +133,7 @@ static const char *check_fork(struct task_state *state, const struct jp_event *e
 		return find_stranger_cause(state, event);
 	if (get_task_records(state, task)->fork)
 		return "twice";
-	if (!task->forked || !is_within(state, event->time, task->before, task->after) ||
+	if (!task->is_forked || !is_within(state, event->time, task->before, task->after) ||
 	    !is_within(state, event->task.time, task->before, task->after))
 		return "other-time";
 	get_task_records(state, task)->fork = true;
@@ -191,7 +191,7 @@ static int judge_sample(struct task_state *state, const struct jp_event *event)
 	while (task && !is_within(state, event->time, task->before, task->ended))
 		task = find_previous_task(state, task);
 	if (task && task->pid == event->pid) {
-		get_task_records(state, task)->sampled = true;
+		get_task_records(state, task)->is_sampled = true;
 		return 0;
 	}
 	/* Profilers of the whole machine also sample other processes, so ignore these. */
@@ -213,7 +213,7 @@ static void note_name(struct task_state *state, const struct jp_event *event)
 	const struct jp_task *task = jp_tasks_at(&state->tasks, event->tid, info->sampling);
 
 	if (event->time < (info->first_enabled ?: info->enabled) && task && task->pid == event->pid)
-		get_task_records(state, task)->named = true;
+		get_task_records(state, task)->has_name = true;
 }
 
 /* Notes a COMM record of an exec: the process's FORK must exist, too, unless its events were
@@ -296,7 +296,7 @@ static bool is_watched(struct task_state *state, const struct jp_task *task, uns
 {
 	const struct jp_task *maker;
 
-	if (!state->attached)
+	if (!state->has_attached)
 		return true;
 	if (task->after <= get_capture_info(state)->enabled)
 		return task->pid == state->target;
@@ -313,7 +313,7 @@ static bool must_be_synthesized(const struct task_state *state, const struct jp_
 
 	if (strcmp(info->order, "snapshot-first") == 0)
 		first = state->view->evidence->watched.started;
-	return state->attached && task->after + info->slack < first &&
+	return state->has_attached && task->after + info->slack < first &&
 	       task->ending > info->sampling + info->slack;
 }
 
@@ -337,11 +337,11 @@ static int end(struct jp_view *view, struct jp_error *err)
 	for (size_t i = 0; i < state->tasks.count && !failed; i++) {
 		const struct jp_task *task = &state->tasks.tasks[i];
 		const struct task_records *records = &state->records[i];
-		bool fork = task->forked &&
+		bool fork = task->is_forked &&
 			    (records->owed || are_events_enabled(state, task->before, task->after));
 		/* Our capture synthesizes a FORK for each thread that it finds and opens events
 		 * for. */
-		bool is_forked = task->forked && records->sampled &&
+		bool is_forked = task->is_forked && records->is_sampled &&
 				 get_capture_info(state)->first_enabled &&
 				 strcmp(get_capture_info(state)->order, "enable-first") == 0 &&
 				 !jp_evidence_gated(view->evidence);
@@ -350,7 +350,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 		bool synthesized = needs_name && get_capture_info(state)->first_enabled;
 		bool exit = task->exits && are_events_enabled(state, task->ending, task->ended);
 		/* Our capture synthesizes both records for each thread that it finds. */
-		bool both = state->attached && (records->synthesized || records->named) &&
+		bool both = state->has_attached && (records->synthesized || records->has_name) &&
 			    get_capture_info(state)->first_enabled;
 
 		synthesized |= both;
@@ -360,7 +360,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 		forks += fork || is_forked || synthesized;
 		exits += exit;
 		names += needs_name;
-		if (needs_name && !records->named) {
+		if (needs_name && !records->has_name) {
 			no_names++;
 			failed = report_missing_record(state, "comm.missing", task, task->before,
 						       task->after);
@@ -409,7 +409,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	state->records = calloc(state->tasks.count + 1, sizeof(*state->records));
 	if (launch) {
 		state->target = launch->pid;
-		state->attached = launch->before < view->evidence->info.enabled;
+		state->has_attached = launch->before < view->evidence->info.enabled;
 	}
 	return state->records ? 0 : -ENOMEM;
 }

@@ -61,7 +61,7 @@ struct jp_clock_time jp_clock_get_sampled_time(const struct jp_evidence *evidenc
 int jp_clock_threads(const struct jp_evidence *evidence, struct jp_map *threads)
 {
 	const struct jp_witnessed *witnessed = &evidence->witnessed;
-	const bool timeless = evidence->declared.lacks & JP_LACKS_TIME;
+	const bool timeless = evidence->declared.lacking & JP_LACKS_TIME;
 	const struct jp_clock_time asked = jp_clock_get_sampled_time(evidence);
 	const uint64_t slack = evidence->info.slack;
 	const struct jp_truth_activation *activation = NULL;
@@ -90,11 +90,11 @@ int jp_clock_threads(const struct jp_evidence *evidence, struct jp_map *threads)
 							  witnessed->period);
 		if (!counts || !activation || sample->time > activation->leave + slack)
 			continue;
-		thread->inside +=
+		thread->nr_inside +=
 			timeless ? sample->time >= asked.from && sample->time <= asked.to : watched;
-		thread->user += watched && sample->user && activation->cpu != UINT64_MAX &&
-				sample->time >= activation->enter + slack &&
-				sample->time + slack <= activation->leave;
+		thread->nr_user += watched && sample->user && activation->cpu != UINT64_MAX &&
+				   sample->time >= activation->enter + slack &&
+				   sample->time + slack <= activation->leave;
 	}
 	return 0;
 }
@@ -104,8 +104,8 @@ void jp_clock_add_counts(struct jp_clock_thread *sum, const struct jp_clock_thre
 	sum->samples += more->samples;
 	sum->gaps += more->gaps;
 	sum->near += more->near;
-	sum->inside += more->inside;
-	sum->user += more->user;
+	sum->nr_inside += more->nr_inside;
+	sum->nr_user += more->nr_user;
 	sum->unseen += more->unseen;
 }
 

@@ -10,13 +10,13 @@
 
 /* The witness's samples of one thread. */
 struct jp_clock_thread {
-	uint64_t samples; /* within the windows */
-	uint64_t gaps;    /* samples after a gap, in which the thread or its CPU did not run */
-	uint64_t near;    /* samples near the previous sample: jp_clock_are_samples_near() */
-	uint64_t inside;  /* samples in activations, within the windows or, if the capture has no
-			     times, within jp_clock_get_sampled_time() */
-	uint64_t user;    /* samples surely in activations, in user space, within the windows */
-	double unseen;    /* samples that the witness may lack because of throttling */
+	uint64_t samples;   /* within the windows */
+	uint64_t gaps;      /* samples after a gap, in which the thread or its CPU did not run */
+	uint64_t near;      /* samples near the previous sample: jp_clock_are_samples_near() */
+	uint64_t nr_inside; /* samples in activations, within the windows or, if the capture has no
+			    times, within jp_clock_get_sampled_time() */
+	uint64_t nr_user;   /* samples surely in activations, in user space, within the windows */
+	double unseen;      /* samples that the witness may lack because of throttling */
 };
 
 struct jp_clock_time {

@@ -10,7 +10,7 @@
 #include "validators/sample_class.h"
 
 struct window_count {
-	uint64_t samples, inside;
+	uint64_t samples, nr_inside;
 	uint64_t switching; /* samples outside of the window, while starting or stopping */
 	uint64_t never;     /* samples from before the events were enabled or after the disabling */
 };
@@ -35,8 +35,8 @@ static bool is_switching(const struct jp_evidence *evidence, uint64_t time)
 
 	if (!watched->started)
 		return false;
-	return (info->sampling <= watched->begun && time + info->slack >= watched->started &&
-		time + info->slack < info->sampling) ||
+	return (info->sampling <= watched->sampling_since &&
+		time + info->slack >= watched->started && time + info->slack < info->sampling) ||
 	       (info->stopped >= watched->ending && time > info->stopped + info->slack &&
 		time <= watched->silent + info->slack);
 }
@@ -50,7 +50,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 		return 0;
 	state->samples++;
 	state->switching += is_switching(evidence, event->time);
-	state->inside += jp_sample_is_in_window(evidence, event->time);
+	state->nr_inside += jp_sample_is_in_window(evidence, event->time);
 	state->never += is_impossible(evidence, event->time);
 	return 0;
 }
@@ -66,14 +66,15 @@ static int end(struct jp_view *view, struct jp_error *err)
 			 "%" PRIu64 " of %" PRIu64
 			 " samples are of before the capture began, or of after it ended",
 			 state->never, state->samples);
-	else if (2 * state->inside < state->samples - state->switching ||
-		 (state->samples && !state->inside))
+	else if (2 * state->nr_inside < state->samples - state->switching ||
+		 (state->samples && !state->nr_inside))
 		snprintf(findings->error, sizeof(findings->error),
 			 "the window that the capture states holds %" PRIu64 " of %" PRIu64
 			 " samples",
-			 state->inside, state->samples);
-	jp_findings_add_with_role(findings, &jp_counts_some,
-				  jp_metric_rate("window.samples", state->inside, state->samples));
+			 state->nr_inside, state->samples);
+	jp_findings_add_with_role(
+		findings, &jp_counts_some,
+		jp_metric_rate("window.samples", state->nr_inside, state->samples));
 	return 0;
 }
 

@@ -51,15 +51,15 @@ struct tally {
 	uint32_t pid, tid;
 	struct jp_clock_thread witness;
 	uint64_t capture;
-	uint64_t inside; /* samples of @capture in activations */
+	uint64_t nr_inside; /* samples of @capture in activations */
 	uint64_t near; /* samples of @capture near the previous sample: jp_clock_are_samples_near()
 			*/
-	uint64_t missing; /* number of missing samples, over all holes */
-	uint64_t row;     /* largest number of missing samples in one hole */
-	uint64_t longest; /* largest number of the witness's samples in one hole */
-	uint64_t hole;    /* start of the first hole, in ns */
-	uint64_t threads; /* number of threads */
-	double begun;     /* samples that the capture may lack because timers begin anew */
+	uint64_t nr_missing; /* number of missing samples, over all holes */
+	uint64_t row;        /* largest number of missing samples in one hole */
+	uint64_t longest;    /* largest number of the witness's samples in one hole */
+	uint64_t hole;       /* start of the first hole, in ns */
+	uint64_t threads;    /* number of threads */
+	double nr_restarted; /* samples that the capture may lack because timers begin anew */
 };
 
 struct witness {
@@ -73,11 +73,11 @@ struct witness {
 	uint32_t attr;
 	bool steady, task, kernel, observed;
 	struct jp_map throttled; /* event id -> time of its THROTTLE */
-	double unsampled; /* samples that the capture lacks because its events were throttled */
-	double lost;      /* samples that may be missing because they were lost or throttled */
-	uint64_t skipped; /* samples of the witness that the kernel did not take when they were due,
-			     although nothing was interrupted */
-	uint64_t taken;   /* samples of the witness that were due likewise, and taken */
+	double unsampled;    /* samples that the capture lacks because its events were throttled */
+	double max_lost;     /* samples that may be missing because they were lost or throttled */
+	uint64_t nr_skipped; /* samples of the witness that the kernel did not take when they were
+			     due, although nothing was interrupted */
+	uint64_t nr_taken;   /* samples of the witness that were due likewise, and taken */
 	struct jp_map indices; /* jp_clock_key() -> index into @tallies + 1 */
 	struct tally *tallies; /* tallies of the threads */
 	size_t nr_tallies, tallies_capacity;
@@ -314,9 +314,10 @@ static int tally_starts(struct witness *state)
 		const uint64_t *forked = jp_map_find(&forks, tally->pid);
 
 		if (born)
-			tally->begun += *born == 1 ? due - floor(due) : fmin((double)*born, due);
+			tally->nr_restarted +=
+				*born == 1 ? due - floor(due) : fmin((double)*born, due);
 		if (forked)
-			tally->begun += (double)jp_min(*forked, tally->witness.gaps);
+			tally->nr_restarted += (double)jp_min(*forked, tally->witness.gaps);
 	}
 	jp_map_free(&births);
 	jp_map_free(&forks);
@@ -328,8 +329,8 @@ static int tally_holes(struct witness *state)
 	const struct jp_witness_sample *samples = state->witnessed->samples;
 
 	for (size_t i = 0; i < state->witnessed->count; i++) {
-		state->skipped += is_next_after(state, i, 2);
-		state->taken += is_next_after(state, i, 1);
+		state->nr_skipped += is_next_after(state, i, 2);
+		state->nr_taken += is_next_after(state, i, 1);
 	}
 	for (size_t i = 0, count; i < state->witnessed->count; i += count) {
 		struct tally *tally = get_tally(state, samples[i].pid, samples[i].tid);
@@ -341,9 +342,9 @@ static int tally_holes(struct witness *state)
 		count = count_witness_samples_in_hole(state, i);
 		nr_own = count - count_exchanged(state, &samples[i], count);
 		missing = count_enclosed(state, nr_own);
-		if (missing && !tally->missing)
+		if (missing && !tally->nr_missing)
 			tally->hole = samples[i].time;
-		tally->missing += missing;
+		tally->nr_missing += missing;
 		tally->row = jp_max(tally->row, missing);
 		tally->longest = jp_max(tally->longest, nr_own);
 	}
@@ -376,7 +377,7 @@ static int tally_capture(struct witness *state)
 								    state->period);
 		activation = jp_truth_activation_at(evidence->truth, activation, sample->tid,
 						    sample->time + slack);
-		tally->inside += activation && sample->time <= activation->leave + slack;
+		tally->nr_inside += activation && sample->time <= activation->leave + slack;
 	}
 	return 0;
 }
@@ -385,20 +386,20 @@ static void add_tally(struct tally *sum, const struct tally *added)
 {
 	jp_clock_add_counts(&sum->witness, &added->witness);
 	sum->capture += added->capture;
-	sum->inside += added->inside;
+	sum->nr_inside += added->nr_inside;
 	sum->near += added->near;
-	sum->missing += added->missing;
+	sum->nr_missing += added->nr_missing;
 	sum->row = jp_max(sum->row, added->row);
 	sum->longest = jp_max(sum->longest, added->longest);
 	sum->hole = sum->hole ?: added->hole;
 	sum->threads += added->threads;
-	sum->begun += added->begun;
+	sum->nr_restarted += added->nr_restarted;
 }
 
 /* The samples of the capture, the numbers that the witness expects, and the tolerances. */
 struct drift {
-	double few, least, few_room;
-	double many, most, many_room;
+	double few, min, few_room;
+	double many, max, many_room;
 };
 
 static struct drift compute_drift(const struct witness *state, const struct tally *tally)
@@ -410,10 +411,10 @@ static struct drift compute_drift(const struct witness *state, const struct tall
 				      : gaps;
 	struct drift drift = {
 		.few = (double)tally->capture,
-		.least = expected,
+		.min = expected,
 		.few_room = jp_witness_compute_chance_bound(shifts, expected, state->ratio),
 		.many = (double)tally->capture,
-		.most = expected,
+		.max = expected,
 		/* A timer that was late by many periods takes one sample. Such a sample of the
 		 * witness corresponds to only a part of a sample of the capture. */
 		.many_room = jp_witness_compute_chance_bound(shifts, expected, state->ratio) +
@@ -423,13 +424,13 @@ static struct drift compute_drift(const struct witness *state, const struct tall
 	if (state->observed) {
 		/* Each visit to native code or to the kernel interrupts the counted time. */
 		const double steps =
-			shifts + (double)(tally->witness.samples - tally->witness.user);
+			shifts + (double)(tally->witness.samples - tally->witness.nr_user);
 
-		drift.few = (double)tally->inside;
-		drift.least = state->ratio * (double)tally->witness.user;
-		drift.few_room = jp_witness_compute_chance_bound(steps, drift.least, state->ratio);
+		drift.few = (double)tally->nr_inside;
+		drift.min = state->ratio * (double)tally->witness.nr_user;
+		drift.few_room = jp_witness_compute_chance_bound(steps, drift.min, state->ratio);
 	}
-	drift.few_room += tally->begun;
+	drift.few_room += tally->nr_restarted;
 	return drift;
 }
 
@@ -438,7 +439,7 @@ static struct drift compute_drift(const struct witness *state, const struct tall
  * three periods of the capture. */
 static double count_row_beyond_chance(const struct witness *state, const struct tally *tally)
 {
-	if (state->skipped > 1)
+	if (state->nr_skipped > 1)
 		return fmax((double)tally->longest - (floor(3 / state->ratio) + 1), 0);
 	return fmax((double)tally->row - 1, 0);
 }
@@ -446,12 +447,13 @@ static double count_row_beyond_chance(const struct witness *state, const struct 
 /* Returns how many samples are missing in holes, beyond chance. */
 static double count_missing_beyond_chance(const struct witness *state, const struct tally *tally)
 {
-	const double missing = (double)tally->missing - ALLOWED_MISSING * (double)tally->threads;
+	const double missing = (double)tally->nr_missing - ALLOWED_MISSING * (double)tally->threads;
 	const double row = count_row_beyond_chance(state, tally);
 	const double odds =
-		(double)tally->capture / (double)jp_max(state->taken + state->skipped, 1);
+		(double)tally->capture / (double)jp_max(state->nr_taken + state->nr_skipped, 1);
 
-	if (state->skipped && !jp_witness_is_beyond_chance(tally->missing, state->skipped, odds))
+	if (state->nr_skipped &&
+	    !jp_witness_is_beyond_chance(tally->nr_missing, state->nr_skipped, odds))
 		return row;
 	return fmax(missing, row);
 }
@@ -460,7 +462,7 @@ static double count_missing_beyond_chance(const struct witness *state, const str
 static double count_lack_beyond_chance(const struct witness *state, const struct tally *tally)
 {
 	const struct drift drift = compute_drift(state, tally);
-	const double counted = drift.least - drift.few - drift.few_room;
+	const double counted = drift.min - drift.few - drift.few_room;
 
 	return fmax(counted, count_missing_beyond_chance(state, tally));
 }
@@ -485,7 +487,7 @@ static double count_surplus_beyond_chance(const struct witness *state, const str
 {
 	const struct drift drift = compute_drift(state, tally);
 
-	return fmax(fmax(drift.many - drift.most - drift.many_room, 0),
+	return fmax(fmax(drift.many - drift.max - drift.many_room, 0),
 		    (double)count_near_beyond_chance(state, tally));
 }
 
@@ -540,9 +542,9 @@ static int judge_tally(struct witness *state, const struct tally *tally, double 
 		return 0;
 	stretch = find_longest_stretch(state, tally);
 	if (few)
-		state->lack += fmax(fmax(drift.least - drift.few, (double)tally->missing), 1);
+		state->lack += fmax(fmax(drift.min - drift.few, (double)tally->nr_missing), 1);
 	if (many)
-		state->surplus += fmax(fmax(drift.many - drift.most, 1),
+		state->surplus += fmax(fmax(drift.many - drift.max, 1),
 				       (double)count_near_beyond_chance(state, tally));
 	return jp_findings_count_failure(
 		&state->view->findings, "cpu.samples",
@@ -556,8 +558,8 @@ static int judge_tally(struct witness *state, const struct tally *tally, double 
 		" between two of them, the first at %" PRIu64 "; %" PRIu64
 		" come less than half a period after the last, of the witness's "
 		"%" PRIu64,
-		label, number, few ? drift.few : drift.many, few ? drift.least : drift.most,
-		tally->witness.gaps, few ? drift.few_room : drift.many_room, tally->missing,
+		label, number, few ? drift.few : drift.many, few ? drift.min : drift.max,
+		tally->witness.gaps, few ? drift.few_room : drift.many_room, tally->nr_missing,
 		tally->hole, tally->row, stretch.count, stretch.time, tally->near,
 		tally->witness.near);
 }
@@ -575,9 +577,9 @@ static int judge_threads(struct witness *state)
 	for (size_t i = 0; i < state->nr_tallies; i++)
 		lack += count_lack_beyond_chance(state, &state->tallies[i]);
 	for (size_t i = 0; i < state->nr_tallies && !failed; i++)
-		failed =
-			judge_tally(state, &state->tallies[i], lack > state->lost ? 0 : state->lost,
-				    "thread", state->tallies[i].tid);
+		failed = judge_tally(state, &state->tallies[i],
+				     lack > state->max_lost ? 0 : state->max_lost, "thread",
+				     state->tallies[i].tid);
 	return failed;
 }
 
@@ -595,22 +597,23 @@ static int judge_sums(struct witness *state, struct tally *tally)
 		     next++)
 			add_tally(&process, &state->tallies[next]);
 		if (!failed && process.threads > 1 && state->lack + state->surplus == 0)
-			failed = judge_tally(state, &process, state->lost, "process", process.pid);
+			failed = judge_tally(state, &process, state->max_lost, "process",
+					     process.pid);
 		add_tally(tally, &process);
 		if (!is_unwatched(state, &process))
 			add_tally(&watched, &process);
 	}
 	if (failed || state->lack + state->surplus > 0)
 		return failed;
-	return judge_tally(state, &watched, state->lost, "case of threads",
+	return judge_tally(state, &watched, state->max_lost, "case of threads",
 			   (uint32_t)watched.threads);
 }
 
 static void add_metrics(struct witness *state, const struct tally *tally)
 {
 	struct jp_findings *findings = &state->view->findings;
-	const uint64_t samples = state->observed ? tally->inside : tally->capture;
-	const double expected = state->ratio * (double)(state->observed ? tally->witness.inside
+	const uint64_t samples = state->observed ? tally->nr_inside : tally->capture;
+	const double expected = state->ratio * (double)(state->observed ? tally->witness.nr_inside
 									: tally->witness.samples);
 	const uint64_t due = (uint64_t)(expected + 0.5);
 
@@ -623,12 +626,12 @@ static void add_metrics(struct witness *state, const struct tally *tally)
 	jp_findings_add_with_role(
 		findings, &surplus_samples,
 		jp_metric_count("witness.surplus", (uint64_t)ceil(state->surplus)));
-	jp_findings_add_rate(findings, "witness.missing", tally->missing,
-			     tally->missing + state->count);
+	jp_findings_add_rate(findings, "witness.missing", tally->nr_missing,
+			     tally->nr_missing + state->count);
 	jp_findings_add_rate(findings, "witness.near", tally->near, state->count);
-	if (state->skipped)
-		jp_findings_add_rate(findings, "witness.skipped", state->skipped,
-				     state->taken + state->skipped);
+	if (state->nr_skipped)
+		jp_findings_add_rate(findings, "witness.skipped", state->nr_skipped,
+				     state->nr_taken + state->nr_skipped);
 }
 
 static int judge_streams(struct witness *state)
@@ -662,7 +665,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 	struct witness *state = view->state;
 	int failed;
 
-	state->lost += (double)evidence->info.lost_samples;
+	state->max_lost += (double)evidence->info.lost_samples;
 	state->observed = evidence->declared.observed;
 	if (!state->count) {
 		state->period = evidence->info.frequency
@@ -671,9 +674,9 @@ static int end(struct jp_view *view, struct jp_error *err)
 		state->steady = true;
 	}
 	state->ratio = state->steady ? jp_clock_compute_ratio(evidence, state->period) : 0;
-	state->lost += state->task && state->ratio <= 1
-			       ? fmin(state->unsampled, compute_most_throttled(state))
-			       : state->unsampled;
+	state->max_lost += state->task && state->ratio <= 1
+				   ? fmin(state->unsampled, compute_most_throttled(state))
+				   : state->unsampled;
 	failed = state->ratio > 0 ? judge_streams(state) : 0;
 	if (!failed && !state->witnessed->count && state->surplus > 0)
 		snprintf(view->findings.error, sizeof(view->findings.error),

@@ -134,7 +134,7 @@ static const struct jp_option options[] = {
 	{"--manner", .number = &growth.manner, .words = manners,
 	 .help = "mapped RWX; RW, then RX; the same, published while RW; or PROT_NONE, then RW, "
 		 "then RX (mmap)"},
-	{"--unit", .value = "N", .number = &growth.unit, .least = 1, .most = 4096,
+	{"--unit", .value = "N", .number = &growth.unit, .min = 1, .max = 4096,
 	 .help = "pages at a time (1; late-mprotect: a quarter)"},
 	{.more = jp_code_heap_options, .context = &growth.heap},
 	{.help = "step grow: also done every period"},

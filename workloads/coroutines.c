@@ -108,7 +108,7 @@ static int make_coroutines(void)
 		/* A switch takes much longer than a call: make fewer calls with the same total
 		 * work. */
 		for (uint32_t d = 0; d < path->depth; d++)
-			path->steps[d].before *= factor;
+			path->steps[d].loops_before *= factor;
 		path->steps[0].repeat = YIELDS;
 		jp_path_make_call_out(path, switch_coroutine);
 	}

@@ -48,7 +48,7 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{"--depth", .value = "N", .number = &depth, .least = 4, .most = MOST,
+	{"--depth", .value = "N", .number = &depth, .min = 4, .max = MOST,
 	 .help = "functions in a path (default: 300)"},
 	{"--large", .set = &large, .help = "every fifth function has 3 KiB of locals"},
 	{0}};

@@ -230,12 +230,12 @@ static const struct jp_option options[] = {
 	{"--how", .take = parse_way_of_starting, .print_values = print_ways,
 	 .help = "fork+exec, vfork+exec, posix_spawn, thread-exec, or exec: without a fork, each "
 		 "task becomes the next (fork+exec)"},
-	{"--tasks", .value = "N", .number = &scene.tasks, .least = 1, .most = 10000,
+	{"--tasks", .value = "N", .number = &scene.tasks, .min = 1, .max = 10000,
 	 .help = "processes, one after the other, before \"ready\" (default: 5)"},
-	{"--busy", .value = "MS", .number = &scene.busy, .most = 60000,
+	{"--busy", .value = "MS", .number = &scene.busy, .max = 60000,
 	 .help = "CPU time of each inside its interval; an eighth of that before and after "
 		 "(default: 100)"},
-	{"--task", .number = &scene.task, .most = 10001},
+	{"--task", .number = &scene.task, .max = 10001},
 	{"--gate", .value = "PREFIX", .text = &scene.gate,
 	 .help = "reports to the FIFOs PREFIX.ctl and PREFIX.ack ($JITPROOF_GATE)"},
 	{"--protect", .number = &scene.protect, .words = protects,

@@ -49,7 +49,7 @@ static int make_side(struct frame_side *side, enum jp_shape shape, unsigned turn
 	if (!ret)
 		ret = jp_path_make(&side->path, order, DEPTH, DEPTH);
 	for (int i = 0; i < DEPTH && !ret; i++) {
-		side->path.steps[i].before = side->path.steps[i].after = turns;
+		side->path.steps[i].loops_before = side->path.steps[i].loops_after = turns;
 		side->path.steps[i].repeat = i + 1 < DEPTH ? REPEAT : 1;
 	}
 	return ret;
@@ -120,7 +120,7 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{"--turns", .value = "N", .number = &scene.turns, .least = 1, .most = MOST_TURNS,
+	{"--turns", .value = "N", .number = &scene.turns, .min = 1, .max = MOST_TURNS,
 	 .help = "iterations of each of a function's two loops (default: 1)"},
 	{0}};
 

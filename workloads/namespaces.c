@@ -156,7 +156,7 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {{"--depth", .value = "N", .number = &scene.depth,
-					    .least = 1, .most = 15,
+					    .min = 1, .max = 15,
 					    .help = "levels of namespaces (default: 1)"},
 					   {0}};
 

@@ -143,11 +143,11 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{"--acts", .value = "N", .number = &storm.acts, .most = 100000000,
+	{"--acts", .value = "N", .number = &storm.acts, .max = 100000000,
 	 .help = "mapping records a second, 0: as many as it can (default: 10000)"},
-	{"--threads", .value = "N", .number = &storm.threads, .least = 1, .most = 64,
+	{"--threads", .value = "N", .number = &storm.threads, .min = 1, .max = 64,
 	 .help = "threads that make mapping records (default: 1)"},
-	{"--forks", .value = "N", .number = &storm.forks, .most = 100000,
+	{"--forks", .value = "N", .number = &storm.forks, .max = 100000,
 	 .help = "processes a second that end at once (default: 0)"},
 	{0}};
 

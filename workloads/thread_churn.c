@@ -113,9 +113,9 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{"--threads", .value = "N", .number = &churn.threads, .least = 1, .most = MOST,
+	{"--threads", .value = "N", .number = &churn.threads, .min = 1, .max = MOST,
 	 .help = "threads at a time, at most 64 (default: 4)"},
-	{"--runs", .value = "N", .number = &churn.runs, .least = 1,
+	{"--runs", .value = "N", .number = &churn.runs, .min = 1,
 	 .help = "how often each thread runs a path (default: 20)"},
 	{0}};
 

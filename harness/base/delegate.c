@@ -20,7 +20,7 @@ void jp_delegate_begin(int channel)
 
 int jp_delegate_ask(enum jp_delegated kind, const char *path, struct jp_error *err)
 {
-	struct jp_delegate_request request = {.what = kind};
+	struct jp_delegate_request request = {.kind = kind};
 	struct jp_delegate_answer answer = {0};
 	size_t length = strlen(path);
 	int fd = -1;

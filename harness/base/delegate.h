@@ -25,7 +25,7 @@ enum jp_delegated {
 
 /* A request, sent by jp_message_send(). */
 struct jp_delegate_request {
-	uint32_t what;
+	uint32_t kind;
 	char path[PATH_MAX];
 };
 struct jp_delegate_answer {

@@ -63,7 +63,7 @@ void jp_delegate_serve(const struct jp_delegate *delegate, int channel)
 			close(fd);
 		memset(&answer, 0, sizeof(answer));
 		request.path[sizeof(request.path) - 1] = '\0';
-		ret = handle_request(delegate, request.what, request.path, &answer.err);
+		ret = handle_request(delegate, request.kind, request.path, &answer.err);
 		answer.result = ret < 0 ? ret : 0;
 		fd = ret > 0 ? ret : -1;
 		jp_message_send(channel, &answer, sizeof(answer), fd);

@@ -24,6 +24,6 @@ struct jp_excuse {
 	 * "killed", "inherited", "forked", "replaced", "shared" allow exceptions in processes that
 	 * a signal ended, in inherited code, in images that were not launched, in code of a pid
 	 * before its last image, in code in an address space of two processes. NULL: no bound. */
-	const char *most;
+	const char *limit;
 	const char *reason;
 };

@@ -14,7 +14,7 @@ enum { MOST = 4096 };
 
 static struct watched {
 	const char *start, *end;
-	struct jp_lost_page what;
+	struct jp_lost_page name;
 } watched[MOST];
 
 static void write_text(const char *text)
@@ -34,12 +34,12 @@ static void handle_fault(int signal, siginfo_t *info, void *context)
 		if (!range->start || pos < range->start || pos >= range->end)
 			continue;
 		write_text("jitproof: ");
-		write_text(range->what.name);
+		write_text(range->name.name);
 		write_text(": ");
-		write_text(range->what.trouble);
+		write_text(range->name.trouble);
 		write_text("\n");
-		if (range->what.leave)
-			range->what.leave();
+		if (range->name.leave)
+			range->name.leave();
 		_exit(JP_EXIT_BROKEN);
 	}
 	/* The page is in no watched file: return, so that the instruction faults again, with the

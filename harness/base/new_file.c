@@ -39,7 +39,7 @@ static int link_held_file(const struct jp_new_file *file, const char *name)
 {
 	char link[40];
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", file->held);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", file->fd);
 	return linkat(AT_FDCWD, link, file->folder, name, AT_SYMLINK_FOLLOW);
 }
 
@@ -80,7 +80,7 @@ static int open_nameless_file(struct jp_new_file *file, mode_t mode)
 	/* linkat() can give the file a name later only through /proc. */
 	if (!access("/proc/self/fd", X_OK))
 		fd = openat(file->folder, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode);
-	if (fd >= 0 && (file->held = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0) {
+	if (fd >= 0 && (file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0) {
 		close(fd);
 		fd = -1;
 	}
@@ -91,7 +91,7 @@ static int begin_file(struct jp_new_file *file, const char *path, struct jp_erro
 {
 	struct stat existing;
 
-	*file = (struct jp_new_file){.path = path, .name = jp_path_base(path), .held = -1};
+	*file = (struct jp_new_file){.path = path, .name = jp_path_base(path), .fd = -1};
 	file->folder = jp_open_named_folder(path, (size_t)(file->name - path));
 	if (file->folder == -ELOOP)
 		return jp_fail(err, ELOOP, "%s: a link of another user's leads there: not followed",
@@ -176,11 +176,11 @@ int jp_new_file_publish(struct jp_new_file *file, struct jp_error *err)
 		return jp_delegate_ask(JP_DELEGATED_KEEP, file->path, err);
 	}
 	/* If the name is free, link it at once: a kill here leaves no other name. */
-	if (file->held >= 0 && !link_held_file(file, file->name)) {
+	if (file->fd >= 0 && !link_held_file(file, file->name)) {
 		jp_new_file_discard(file);
 		return 0;
 	}
-	failed = file->held < 0 ? 0 : make_with_own_name(file, link_temporary, 0, err);
+	failed = file->fd < 0 ? 0 : make_with_own_name(file, link_temporary, 0, err);
 	if (!failed && renameat(file->folder, file->temporary, file->folder, file->name))
 		failed = jp_fail(err, errno, "%s: %s", file->path, strerror(errno));
 	if (!failed)
@@ -210,8 +210,8 @@ void jp_new_file_discard(struct jp_new_file *file)
 	if (!file->path)
 		return;
 	remove_temporary(file);
-	if (file->held >= 0)
-		close(file->held);
+	if (file->fd >= 0)
+		close(file->fd);
 	if (file->folder >= 0)
 		close(file->folder);
 	*file = (struct jp_new_file){.path = NULL};

@@ -13,7 +13,7 @@
 struct jp_new_file {
 	const char *path, *name; /* the path, which the caller keeps valid; its last component */
 	int folder;              /* descriptor of the folder that contains it */
-	int held;                /* descriptor while the file has no name; else -1 */
+	int fd;                  /* descriptor while the file has no name; else -1 */
 	char temporary[NAME_MAX + 1];
 };
 

@@ -64,14 +64,14 @@ static bool is_named(const struct jp_option *option, void *word)
 
 static int take_number(const struct jp_option *option, const char *text, struct jp_error *err)
 {
-	const uint64_t max = option->most ?: option->number ? UINT_MAX : UINT64_MAX;
+	const uint64_t max = option->max ?: option->number ? UINT_MAX : UINT64_MAX;
 	uint64_t number;
 
-	if (!jp_number(text, option->least, max, &number)) {
-		if (!option->most && !option->least)
+	if (!jp_number(text, option->min, max, &number)) {
+		if (!option->max && !option->min)
 			return jp_fail(err, EINVAL, "%s=%s: expected a number", option->name, text);
 		return jp_fail(err, EINVAL, "%s=%s: expected a number from %llu to %llu",
-			       option->name, text, (unsigned long long)option->least,
+			       option->name, text, (unsigned long long)option->min,
 			       (unsigned long long)max);
 	}
 	if (option->number)
@@ -155,7 +155,7 @@ int jp_option_take(const struct jp_option *options, const char *arg, struct jp_e
 struct command_line {
 	const struct jp_option *options;
 	char **argv;
-	int argc, at;
+	int argc, position;
 	int operands;                   /* number of operands; they move to the front */
 	const struct jp_option *narrow; /* the option that last narrowed @modes */
 	unsigned modes;
@@ -199,20 +199,20 @@ static int refuse_option(const struct jp_option *options, const char *text, stru
 
 static int read_option(struct command_line *line, struct jp_error *err)
 {
-	struct typed_word word = {.text = line->argv[line->at]};
+	struct typed_word word = {.text = line->argv[line->position]};
 	const struct jp_option *option = find_row(line->options, is_named, &word);
 	int ret;
 
 	if (!option)
 		return refuse_option(line->options, word.text, err);
-	if (!is_switch(option) && !word.value && line->at + 1 < line->argc)
-		word.value = line->argv[++line->at];
+	if (!is_switch(option) && !word.value && line->position + 1 < line->argc)
+		word.value = line->argv[++line->position];
 	ret = check_modes(line, option, err) ?: apply_value(option, word.value, err);
 	if (ret || !option->second)
 		return ret;
-	if (line->at + 1 == line->argc)
+	if (line->position + 1 == line->argc)
 		return jp_fail(err, EINVAL, "expected two values after %s", option->name);
-	*option->second = line->argv[++line->at];
+	*option->second = line->argv[++line->position];
 	return 0;
 }
 
@@ -226,7 +226,7 @@ static bool is_row_of_option(const struct jp_option *option, void *data)
 
 static int read_operand(struct command_line *line, struct jp_error *err)
 {
-	char *text = line->argv[line->at], **place = &line->argv[1 + line->operands];
+	char *text = line->argv[line->position], **place = &line->argv[1 + line->operands];
 	int before = line->operands;
 	const struct jp_option *option = find_row(line->options, is_row_of_option, &before);
 
@@ -240,10 +240,10 @@ static int read_operand(struct command_line *line, struct jp_error *err)
 		return take_value(option, text, err);
 	}
 	if (!option->rest->count)
-		option->rest->list = option->verbatim ? &line->argv[line->at] : place;
+		option->rest->list = option->verbatim ? &line->argv[line->position] : place;
 	if (option->verbatim) {
-		option->rest->count = line->argc - line->at;
-		line->at = line->argc;
+		option->rest->count = line->argc - line->position;
+		line->position = line->argc;
 		return 0;
 	}
 	*place = text;
@@ -256,7 +256,7 @@ static int read_operand(struct command_line *line, struct jp_error *err)
  * -EINVAL. */
 static int read_word(struct command_line *line, struct jp_error *err)
 {
-	const char *text = line->argv[line->at];
+	const char *text = line->argv[line->position];
 
 	if (line->verbatim || text[0] != '-' || !text[1])
 		return read_operand(line, err);
@@ -279,7 +279,7 @@ int jp_options_read(const struct jp_option *options, int argc, char **argv, stru
 	const struct jp_option *missing;
 	int ret = 0;
 
-	for (line.at = 1; line.at < argc && !ret; line.at++)
+	for (line.position = 1; line.position < argc && !ret; line.position++)
 		ret = read_word(&line, err);
 	line.modes &= -line.modes;
 	missing = ret ? NULL : find_row(options, is_missing, &line.modes);
@@ -350,15 +350,15 @@ void jp_options_complete(const struct jp_option *options, int argc, char **argv)
 	const struct jp_option *option;
 	struct jp_error ignored;
 
-	for (line.at = 1; line.at < argc - 1; line.at++) {
-		word.text = argv[line.at];
+	for (line.position = 1; line.position < argc - 1; line.position++) {
+		word.text = argv[line.position];
 		read_word(&line, &ignored);
 	}
 	/* The last word may be the value of the word before it. */
-	if (line.at == argc - 1)
+	if (line.position == argc - 1)
 		word.text = argv[argc - 1];
 	option = line.verbatim ? NULL : find_row(options, is_named, &word);
-	if (!option || (line.at < argc && !word.value)) {
+	if (!option || (line.position < argc && !word.value)) {
 		option = find_row(options, is_row_of_option, &line.operands);
 		if (!line.verbatim && (word.text[0] == '-' || !option)) {
 			puts("--help\tshow all options");

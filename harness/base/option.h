@@ -32,10 +32,10 @@ struct jp_option {
 	bool *set, *clear;
 	const char **text;   /* destination of any text except "" */
 	const char **second; /* destination of a second value of the option */
-	/* Destination of a number from @least to @most; with @words: of the chosen word's index. */
+	/* Destination of a number from @min to @max; with @words: of the chosen word's index. */
 	unsigned *number;
-	uint64_t *wide;           /* destination of a 64-bit number from @least to @most */
-	uint64_t least, most;     /* range of a number; @most 0: no upper limit */
+	uint64_t *wide;           /* destination of a 64-bit number from @min to @max */
+	uint64_t min, max;        /* range of a number; @max 0: no upper limit */
 	const char *const *words; /* the allowed values, NULL-terminated; NULL: any */
 	/* Handles the value @text; option->context is for its use. Returns 0, or -errno and a
 	 * sentence that states the fault. */

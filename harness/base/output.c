@@ -14,7 +14,7 @@ enum { BUFFER = 1 << 20 };
 struct jp_output {
 	int fd, error;
 	char *path;
-	uint64_t at; /* file offset of the buffer's first byte */
+	uint64_t offset; /* file offset of the buffer's first byte */
 	size_t used;
 	unsigned char buffer[BUFFER];
 };
@@ -75,8 +75,8 @@ static void write_at(struct jp_output *output, uint64_t offset, const void *byte
 
 void jp_output_flush(struct jp_output *output)
 {
-	write_at(output, output->at, output->buffer, output->used);
-	output->at += output->used;
+	write_at(output, output->offset, output->buffer, output->used);
+	output->offset += output->used;
 	output->used = 0;
 }
 
@@ -88,8 +88,8 @@ void jp_output_put(struct jp_output *output, const void *bytes, size_t size)
 		jp_output_flush(output);
 	if (size > BUFFER / 2) {
 		jp_output_flush(output);
-		write_at(output, output->at, bytes, size);
-		output->at += size;
+		write_at(output, output->offset, bytes, size);
+		output->offset += size;
 		return;
 	}
 	memcpy(output->buffer + output->used, bytes, size);
@@ -104,7 +104,7 @@ void jp_output_pad(struct jp_output *output, uint64_t offset)
 
 	if (missing > sizeof(zeros)) {
 		jp_output_flush(output);
-		output->at += missing;
+		output->offset += missing;
 	} else {
 		jp_output_put(output, zeros, missing);
 	}
@@ -112,7 +112,7 @@ void jp_output_pad(struct jp_output *output, uint64_t offset)
 
 uint64_t jp_output_offset(const struct jp_output *output)
 {
-	return output->at + output->used;
+	return output->offset + output->used;
 }
 
 void jp_output_rewrite(struct jp_output *output, uint64_t offset, const void *bytes, size_t size)

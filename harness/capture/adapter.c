@@ -136,8 +136,8 @@ int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *
 	jp_cleanup_arguments struct jp_arguments command = {0};
 	char path[4096 + 128], **environment;
 
-	*adapter =
-		(struct jp_adapter){.name = name, .pidfd = -1, .in = -1, .out = -1, .words_fd = -1};
+	*adapter = (struct jp_adapter){
+		.name = name, .pidfd = -1, .request_fd = -1, .answer_fd = -1, .words_fd = -1};
 	ret = find_adapter(name, path, sizeof(path), err)
 		      ?: export_adapter_modules(err)
 		      ?: export_folder("JITPROOF_PEERS", "/peers", "/bin", err)
@@ -171,8 +171,8 @@ int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *
 		close(input_pipe[0]);
 	if (output_pipe[1] >= 0)
 		close(output_pipe[1]);
-	adapter->in = input_pipe[1];
-	adapter->out = output_pipe[0];
+	adapter->request_fd = input_pipe[1];
+	adapter->answer_fd = output_pipe[0];
 	if (ret)
 		jp_adapter_end(adapter, true);
 	return ret;
@@ -216,7 +216,7 @@ bool jp_adapter_exited(const struct jp_adapter *adapter)
 int jp_adapter_line(struct jp_adapter *adapter, char *text, size_t size, uint64_t deadline,
 		    struct jp_error *received)
 {
-	int ret = jp_lines_next(&adapter->lines, adapter->out, deadline, text, size);
+	int ret = jp_lines_next(&adapter->lines, adapter->answer_fd, deadline, text, size);
 
 	if (ret == -EPROTO)
 		return jp_fail(received, EPROTO, "wrote %zu bytes without a newline",
@@ -234,7 +234,7 @@ int jp_adapter_line(struct jp_adapter *adapter, char *text, size_t size, uint64_
 
 int jp_adapter_send(struct jp_adapter *adapter, const char *word)
 {
-	return dprintf(adapter->in, "%s\n", word) > 0 ? 0 : -errno;
+	return dprintf(adapter->request_fd, "%s\n", word) > 0 ? 0 : -errno;
 }
 
 int jp_adapter_await_exit(struct jp_adapter *adapter, uint64_t deadline, struct jp_error *received)
@@ -242,8 +242,8 @@ int jp_adapter_await_exit(struct jp_adapter *adapter, uint64_t deadline, struct 
 	char line[1024];
 	int ret;
 
-	close(adapter->in);
-	adapter->in = -1;
+	close(adapter->request_fd);
+	adapter->request_fd = -1;
 	ret = jp_adapter_line(adapter, line, sizeof(line), deadline, received);
 	if (ret == -EPIPE && jp_adapter_exited(adapter))
 		return 0;
@@ -287,7 +287,8 @@ int jp_adapter_broken(const struct jp_adapter *adapter, const char *received, co
 
 void jp_adapter_end(struct jp_adapter *adapter, bool kill_it)
 {
-	int *const fds[] = {&adapter->in, &adapter->out, &adapter->words_fd, &adapter->pidfd};
+	int *const fds[] = {&adapter->request_fd, &adapter->answer_fd, &adapter->words_fd,
+			    &adapter->pidfd};
 	struct rusage usage = {0};
 
 	if (adapter->pid && kill_it)

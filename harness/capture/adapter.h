@@ -14,12 +14,13 @@
  * lines on its standard output. This code knows only that protocol. */
 struct jp_adapter {
 	const char *name;
-	pid_t pid;    /* the adapter, which leads its own process group; 0: not running */
-	int pidfd;    /* -1: none */
-	int in, out;  /* our ends of the adapter's standard input and output; -1: closed */
-	int words_fd; /* descriptor for reading the file with its standard error; -1: none */
-	int status;   /* waitpid()'s status after its exit */
-	uint64_t cpu; /* CPU time of it and its children in ns, after its exit */
+	pid_t pid; /* the adapter, which leads its own process group; 0: not running */
+	int pidfd; /* -1: none */
+	int request_fd,
+		answer_fd; /* our ends of the adapter's standard input and output; -1: closed */
+	int words_fd;      /* descriptor for reading the file with its standard error; -1: none */
+	int status;        /* waitpid()'s status after its exit */
+	uint64_t cpu;      /* CPU time of it and its children in ns, after its exit */
 	struct jp_lines lines;
 };
 

@@ -23,7 +23,7 @@
  * because the path without it may now be another file.
  */
 struct jp_backfill {
-	struct jp_replay *known;
+	struct jp_replay *spaces;
 };
 
 struct jp_backfill *jp_backfill_new(struct jp_error *err)
@@ -31,8 +31,8 @@ struct jp_backfill *jp_backfill_new(struct jp_error *err)
 	struct jp_backfill *backfill = calloc(1, sizeof(*backfill));
 
 	if (backfill)
-		backfill->known = jp_replay_new();
-	if (backfill && backfill->known)
+		backfill->spaces = jp_replay_new();
+	if (backfill && backfill->spaces)
 		return backfill;
 	free(backfill);
 	jp_fail(err, ENOMEM, "out of memory for the recorded mappings");
@@ -42,7 +42,7 @@ struct jp_backfill *jp_backfill_new(struct jp_error *err)
 void jp_backfill_free(struct jp_backfill *backfill)
 {
 	if (backfill)
-		jp_replay_free(backfill->known);
+		jp_replay_free(backfill->spaces);
 	free(backfill);
 }
 
@@ -50,7 +50,7 @@ int jp_backfill_note(void *context, const struct jp_event *event)
 {
 	struct jp_backfill *backfill = context;
 
-	return jp_replay_apply(backfill->known, event);
+	return jp_replay_apply(backfill->spaces, event);
 }
 
 /* Returns whether a mapping needs a record: if it is executable, except [vsyscall], which is at a
@@ -64,7 +64,8 @@ static bool is_relevant(const struct jp_procmap *map)
  * file. */
 static bool is_recorded(struct jp_backfill *backfill, pid_t pid, const struct jp_procmap *map)
 {
-	const struct jp_mapping *known = jp_replay_find(backfill->known, (uint32_t)pid, map->start);
+	const struct jp_mapping *known =
+		jp_replay_find(backfill->spaces, (uint32_t)pid, map->start);
 
 	return known && (known->prot & JP_PROT_EXEC) && known->start == map->start &&
 	       known->end == map->end && known->ino == map->ino && known->maj == map->maj &&
@@ -74,7 +75,7 @@ static bool is_recorded(struct jp_backfill *backfill, pid_t pid, const struct jp
 static int note_event(struct jp_backfill *backfill, struct jp_event event, pid_t pid)
 {
 	event.pid = event.tid = (uint32_t)pid;
-	return jp_replay_apply(backfill->known, &event);
+	return jp_replay_apply(backfill->spaces, &event);
 }
 
 /* Writes COMM records of the process and its threads. @fresh: none of its mappings has a record, so
@@ -88,7 +89,7 @@ static int write_names(struct jp_session *session, struct jp_backfill *backfill,
 	int ret = 0;
 
 	jp_thread_name(pid, pid, name, sizeof(name));
-	if (fresh || strcmp(name, jp_replay_comm(backfill->known, (uint32_t)pid)) != 0) {
+	if (fresh || strcmp(name, jp_replay_comm(backfill->spaces, (uint32_t)pid)) != 0) {
 		jp_synthesize_comm(session->recorder, pid, pid, name, fresh, time);
 		event.comm.name = name;
 		event.comm.exec = fresh;

@@ -47,7 +47,7 @@ struct job {
 	uint64_t *addrs;
 	size_t nr_addrs, addrs_capacity, tried;
 	size_t armed;               /* number of breakpoints that are set, from @tried on */
-	uint64_t since;             /* the time when they were set */
+	uint64_t set_at;            /* the time when they were set */
 	uint64_t limit;             /* time limit in ns for the breakpoints that are set together */
 	struct jp_map instructions; /* address -> struct instruction, of each of @addrs */
 	struct jp_map events; /* event id -> uint64_t, its address; both under the session's lock */
@@ -206,7 +206,7 @@ static bool has_run(const struct job *job, const struct jp_truth *truth, uint64_
 	for (size_t i = 0; i < truth->nr_activations; i++) {
 		const struct jp_truth_activation *activation = &truth->activations[i];
 
-		if (activation->enter > job->since && activation->leave != UINT64_MAX &&
+		if (activation->enter > job->set_at && activation->leave != UINT64_MAX &&
 		    is_watched(job, activation->tid) && contains(activation->path, addr))
 			return true;
 	}
@@ -267,7 +267,7 @@ static int arm_group(struct job *job, struct jp_error *err)
 		ret = arm_breakpoint(job, job->addrs[job->tried + job->armed], err);
 		job->armed += !ret;
 	}
-	job->since = jp_clock_now();
+	job->set_at = jp_clock_now();
 	return ret == -ENOSPC && job->armed ? 0 : ret;
 }
 
@@ -281,7 +281,7 @@ static int run_group(struct job *job, struct jp_error *err)
 	bool hit, ending;
 	int ret = arm_group(job, err), waited = 0;
 
-	until = jp_clock_timespec(job->since + job->limit);
+	until = jp_clock_timespec(job->set_at + job->limit);
 	pthread_mutex_lock(&session->lock);
 	while (!ret && !(hit = have_all_hit(job)) && !session->worker.ending && !session->exited &&
 	       waited != ETIMEDOUT)

@@ -78,7 +78,7 @@ static bool drain_rings(struct jp_session *session)
 	bool has_written, settled;
 
 	/* Do this before draining, because polling an event clears its ring's wake-up mark. */
-	if (recorder->drain.gone && !session->exited)
+	if (recorder->drain.exited && !session->exited)
 		session->exited = have_all_threads_exited(session);
 	if (!recorder->writer)
 		return false;
@@ -101,7 +101,7 @@ static void handle_wakeups(struct jp_session *session, const struct epoll_event 
 			woken = read(drain->wake, &ignored, sizeof(ignored)) > 0;
 		if (drain->target_fd >= 0 && events[i].data.fd == drain->target_fd) {
 			epoll_ctl(drain->epoll, EPOLL_CTL_DEL, drain->target_fd, NULL);
-			drain->gone = true;
+			drain->exited = true;
 		}
 	}
 	if (woken && __atomic_load_n(&drain->interrupted, __ATOMIC_ACQUIRE))
@@ -226,7 +226,7 @@ void jp_drain_watch(struct jp_session *session, pid_t pid)
 		 * the target has ended: check them in every pass. */
 		if (fd >= 0)
 			close(fd);
-		drain->gone = !session->options.system_wide;
+		drain->exited = !session->options.system_wide;
 	} else {
 		drain->target_fd = fd;
 	}

@@ -51,8 +51,8 @@ struct jp_elf_copies {
 	pthread_cond_t changed;
 	pthread_t thread;
 	struct wanted *first, **last;
-	bool open_at_end, done;
-	struct jp_map seen; /* files queued so far, by hash_mapping(); under the session's lock */
+	bool open_at_end, finished;
+	struct jp_map queued; /* files queued so far, by hash_mapping(); under the session's lock */
 	char *dir, index_path[PATH_MAX];
 	FILE *index;
 	struct jp_error err;
@@ -151,10 +151,10 @@ static void *copy_thread(void *context)
 
 	save_vdso(copies);
 	pthread_mutex_lock(&copies->lock);
-	while (copies->first || !copies->done) {
+	while (copies->first || !copies->finished) {
 		struct wanted *file = copies->first;
 
-		if (!file || (copies->open_at_end && !copies->done)) {
+		if (!file || (copies->open_at_end && !copies->finished)) {
 			pthread_cond_wait(&copies->changed, &copies->lock);
 			continue;
 		}
@@ -276,7 +276,7 @@ static void queue_compat_vdso(struct jp_elf_copies *copies, pid_t pid, const str
 	enum { MOST = 1 << 20 };
 	const size_t size = map->end - map->start;
 	struct wanted *file;
-	bool *is_known = jp_map_at(&copies->seen, hash_mapping(map, 0), sizeof(*is_known));
+	bool *is_known = jp_map_at(&copies->queued, hash_mapping(map, 0), sizeof(*is_known));
 	void *image;
 
 	if (!is_known || *is_known || copies->open_at_end || size > MOST)
@@ -305,7 +305,7 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 		queue_compat_vdso(copies, pid, map);
 	if (!(map->prot & JP_PROT_EXEC) || !map->ino || map->name[0] != '/' || map->name[1] == '/')
 		return;
-	is_known = jp_map_at(&copies->seen, hash_mapping(map, gen), sizeof(*is_known));
+	is_known = jp_map_at(&copies->queued, hash_mapping(map, gen), sizeof(*is_known));
 	if (!is_known || *is_known)
 		return;
 	fd = copies->open_at_end ? -1 : open_mapped_file(pid, map, gen);
@@ -333,7 +333,7 @@ int jp_elf_copies_finish(struct jp_elf_copies *copies, struct jp_error *err)
 	if (!copies)
 		return 0;
 	pthread_mutex_lock(&copies->lock);
-	copies->done = true;
+	copies->finished = true;
 	pthread_cond_signal(&copies->changed);
 	pthread_mutex_unlock(&copies->lock);
 	pthread_join(copies->thread, NULL);
@@ -342,7 +342,7 @@ int jp_elf_copies_finish(struct jp_elf_copies *copies, struct jp_error *err)
 		*err = copies->err;
 	if (jp_file_finish(copies->index, copies->index_path, error ? NULL : err) && !error)
 		error = EIO;
-	jp_map_free(&copies->seen);
+	jp_map_free(&copies->queued);
 	pthread_cond_destroy(&copies->changed);
 	pthread_mutex_destroy(&copies->lock);
 	free(copies->dir);

@@ -14,12 +14,12 @@ int jp_event_owner_direct(struct jp_map *owners, int32_t tid, uint64_t from)
 
 	if (!life)
 		return -ENOMEM;
-	if (life->owner != tid || life->until != UINT64_MAX) {
-		life->earlier = life->until != UINT64_MAX ? 0 : life->owner;
+	if (life->owner != tid || life->closed != UINT64_MAX) {
+		life->earlier = life->closed != UINT64_MAX ? 0 : life->owner;
 		life->owner = tid;
-		life->until = UINT64_MAX;
+		life->closed = UINT64_MAX;
 	}
-	life->from = from;
+	life->created = from;
 	return 0;
 }
 
@@ -29,7 +29,7 @@ static uint64_t get_start(const struct jp_map *owners, int32_t owner)
 {
 	const struct jp_event_owner *life = jp_map_find(owners, (uint32_t)owner);
 
-	return life && life->owner == owner ? life->from : 0;
+	return life && life->owner == owner ? life->created : 0;
 }
 
 bool jp_event_owner_duplicate(struct jp_map *owners, int32_t tid, int32_t owner, uint64_t time,
@@ -39,13 +39,13 @@ bool jp_event_owner_duplicate(struct jp_map *owners, int32_t tid, int32_t owner,
 
 	if (!life) /* Out of memory: keep both records rather than none. */
 		return false;
-	if (time > life->until || !life->until) {
-		*life = (struct jp_event_owner){.owner = owner, .until = UINT64_MAX};
+	if (time > life->closed || !life->closed) {
+		*life = (struct jp_event_owner){.owner = owner, .closed = UINT64_MAX};
 		return false;
 	}
 	if (life->owner != owner && time >= get_start(owners, life->owner))
 		return true;
-	if (!once || time >= life->from)
+	if (!once || time >= life->created)
 		return false;
 	if (!life->earlier)
 		life->earlier = owner;
@@ -56,14 +56,14 @@ void jp_event_owner_exit(struct jp_map *owners, int32_t tid, uint64_t time)
 {
 	struct jp_event_owner *life = jp_map_find(owners, (uint32_t)tid);
 
-	if (life && life->until == UINT64_MAX)
-		life->until = time;
+	if (life && life->closed == UINT64_MAX)
+		life->closed = time;
 }
 
 bool jp_event_owner_ended(const struct jp_map *owners, int32_t tid, int32_t owner, uint64_t forked)
 {
 	const struct jp_event_owner *life = jp_map_find(owners, (uint32_t)tid);
 
-	return life && life->until && life->until != UINT64_MAX && life->owner != owner &&
-	       forked <= life->until;
+	return life && life->closed && life->closed != UINT64_MAX && life->owner != owner &&
+	       forked <= life->closed;
 }

@@ -15,10 +15,10 @@
  */
 struct jp_event_owner { /* the owner of a thread's records */
 	int32_t owner;
-	int32_t earlier; /* the owner until @from; 0: none */
-	/* When @owner's events were on, in ns, until the thread's exit; @until 0: no owner yet;
+	int32_t earlier; /* the owner until @created; 0: none */
+	/* When @owner's events were on, in ns, until the thread's exit; @closed 0: no owner yet;
 	 * UINT64_MAX: the thread lives. */
-	uint64_t from, until;
+	uint64_t created, closed;
 };
 
 /* Notes that @tid was opened directly, and that its events are on from time @from in ns on all

@@ -49,8 +49,8 @@ struct jp_external {
 	bool listens;
 	/* The last order; this and the members below are under the session's lock. */
 	const struct order *order;
-	bool answered; /* the adapter has answered @order */
-	bool ended;    /* the adapter's output has ended */
+	bool answered;  /* the adapter has answered @order */
+	bool has_ended; /* the adapter's output has ended */
 	struct jp_error err;
 };
 
@@ -133,7 +133,7 @@ static void *listen_to_adapter(void *context)
 			handle_line(external, line);
 		else if (!has_exited || !is_done(external))
 			refuse_line(external, received.text);
-		external->ended = ret;
+		external->has_ended = ret;
 		session->failed |= external->err.text[0] != '\0';
 		pthread_cond_broadcast(&session->changed);
 		pthread_mutex_unlock(&session->lock);
@@ -151,7 +151,8 @@ static int wait_for_adapter(struct jp_external *external, bool ends, unsigned in
 	int error = 0, ret = 0;
 
 	pthread_mutex_lock(&session->lock);
-	while (!(ends ? external->ended : external->answered) && !external->err.text[0] && !error)
+	while (!(ends ? external->has_ended : external->answered) && !external->err.text[0] &&
+	       !error)
 		error = pthread_cond_timedwait(&session->changed, &session->lock, &until);
 	if (error)
 		refuse_line(external, otherwise);
@@ -270,7 +271,8 @@ int jp_external_begin(struct jp_session *session, int argc, char **argv, char *e
 		return jp_fail(err, ENOMEM, "out of memory for a profiler");
 	external->session = session;
 	external->order = &orders[BEGIN];
-	external->adapter = (struct jp_adapter){.pidfd = -1, .in = -1, .out = -1, .words_fd = -1};
+	external->adapter =
+		(struct jp_adapter){.pidfd = -1, .request_fd = -1, .answer_fd = -1, .words_fd = -1};
 	ret = jp_session_boundary(session, "before-open", err)
 		      ?: start_adapter(external, argv + 1, environment, err)
 		      ?: jp_thread_start(&external->listener, listen_to_adapter, external, err);
@@ -310,8 +312,8 @@ int jp_external_finish(struct jp_session *session, struct jp_error *err)
 
 	if (ret)
 		return ret;
-	close(external->adapter.in);
-	external->adapter.in = -1;
+	close(external->adapter.request_fd);
+	external->adapter.request_fd = -1;
 	return wait_for_adapter(external, true, END_S, "did not exit", err);
 }
 
@@ -331,7 +333,8 @@ void jp_external_free(struct jp_session *session)
 	if (!external)
 		return;
 	/* The listening thread ends only when the adapter ends. */
-	if (external->adapter.pid && !(external->ended && jp_adapter_exited(&external->adapter)))
+	if (external->adapter.pid &&
+	    !(external->has_ended && jp_adapter_exited(&external->adapter)))
 		kill(-external->adapter.pid, SIGKILL);
 	if (external->listens)
 		pthread_join(external->listener, NULL);

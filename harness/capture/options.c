@@ -94,7 +94,7 @@ const struct jp_option *jp_capture_rows(void *context)
 	const struct jp_option filled[] = {
 		{"--system-wide", "-a", .set = &options->system_wide,
 		 .help = "watch all processes; with COMMAND, only while it runs"},
-		{"--freq", "-F", "HZ", .number = &options->frequency, .least = 1, .most = 1000000,
+		{"--freq", "-F", "HZ", .number = &options->frequency, .min = 1, .max = 1000000,
 		 .help = "samples per second and thread (default: 997)"},
 		{"--stack", NULL, "N", .take = parse_stack, .context = options,
 		 .help = "bytes of user stack with each sample (default: 0)"},
@@ -113,9 +113,9 @@ const struct jp_option *jp_capture_rows(void *context)
 		 .help = "fail if the kernel may not be sampled (default: leave it out)"},
 		{"--all-maps", .set = &options->all_maps,
 		 .help = "record mappings of data, too, as --stack does"},
-		{"--ring", NULL, "BYTES", .wide = &options->ring, .most = 1 << 30,
+		{"--ring", NULL, "BYTES", .wide = &options->ring, .max = 1 << 30,
 		 .help = "size of each CPU's ring buffer of samples"},
-		{"--sideband-ring", NULL, "BYTES", .wide = &options->sideband_ring, .most = 1 << 30,
+		{"--sideband-ring", NULL, "BYTES", .wide = &options->sideband_ring, .max = 1 << 30,
 		 .help = "size of each CPU's ring buffer of mappings, processes and names"},
 		{"--elf", .set = &options->late_elf, .words = late},
 		{0}};

@@ -18,7 +18,7 @@ static void *wait_for_periods(void *context)
 	struct jp_grace *grace = context;
 
 	for (;;) {
-		while (sem_wait(&grace->asked) && errno == EINTR)
+		while (sem_wait(&grace->request) && errno == EINTR)
 			;
 		if (__atomic_load_n(&grace->stopping, __ATOMIC_ACQUIRE))
 			return NULL;
@@ -35,7 +35,7 @@ int jp_grace_start(struct jp_grace *grace, struct jp_error *err)
 	*grace = (struct jp_grace){.passed = 1};
 	if (known < 0 || !(known & MEMBARRIER_CMD_GLOBAL))
 		return 0;
-	sem_init(&grace->asked, 0, 0);
+	sem_init(&grace->request, 0, 0);
 	ret = jp_thread_start(&grace->thread, wait_for_periods, grace, err);
 	grace->runs = !ret;
 	return ret;
@@ -46,7 +46,7 @@ void jp_grace_ask(struct jp_grace *grace)
 	if (!grace->runs)
 		return;
 	__atomic_store_n(&grace->passed, 0, __ATOMIC_RELAXED);
-	sem_post(&grace->asked);
+	sem_post(&grace->request);
 }
 
 bool jp_grace_passed(const struct jp_grace *grace)
@@ -59,8 +59,8 @@ void jp_grace_stop(struct jp_grace *grace)
 	if (!grace->runs)
 		return;
 	__atomic_store_n(&grace->stopping, 1, __ATOMIC_RELEASE);
-	sem_post(&grace->asked);
+	sem_post(&grace->request);
 	pthread_join(grace->thread, NULL);
-	sem_destroy(&grace->asked);
+	sem_destroy(&grace->request);
 	grace->runs = false;
 }

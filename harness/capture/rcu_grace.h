@@ -16,7 +16,7 @@
  */
 struct jp_grace {
 	pthread_t thread;
-	sem_t asked;
+	sem_t request;
 	/* Whether the thread runs: not if the kernel has no membarrier(), or refuses it because of
 	 * nohz_full. */
 	bool runs;

@@ -58,7 +58,7 @@ struct jp_drain {
 	pid_t tid;
 	uint64_t passes_wanted, passes_done;
 	bool stopping;
-	bool gone; /* the target's pidfd reported its exit, or the target has no pidfd */
+	bool exited; /* the target's pidfd reported its exit, or the target has no pidfd */
 	/* No round may end yet: records older than those written may still come. */
 	bool hold_rounds;
 	bool pending; /* records were written since the last round */

@@ -53,7 +53,7 @@ static bool has_open_event(const struct jp_received *received, pid_t tid)
 	const struct jp_event_owner *life =
 		jp_map_find(&received->owners[JP_SIDEBAND], (uint64_t)tid);
 
-	return life && life->owner == tid && life->until == UINT64_MAX;
+	return life && life->owner == tid && life->closed == UINT64_MAX;
 }
 
 /* Returns whether a FORK record later than @since reports @tid, which means that @tid inherited an

@@ -170,7 +170,7 @@ static void open_events(struct jp_witness *witness, pid_t pid)
 	for (unsigned int i = 0; i < witness->nr_cpus; i++)
 		if (ioctl(witness->cpus[i].event, PERF_EVENT_IOC_ENABLE, 0))
 			note_denial(witness, "PERF_EVENT_IOC_ENABLE of the witness", errno);
-	witness->summary.since = jp_clock_now();
+	witness->summary.started = jp_clock_now();
 }
 
 /* Handles the message by which the workload states that it waits, or the end of file if the

@@ -17,7 +17,7 @@ struct jp_witness;
 /* Result of a witness. */
 struct jp_witness_summary {
 	uint64_t samples;
-	uint64_t since;   /* time in ns by which its events were on; 0: never */
+	uint64_t started; /* time in ns by which its events were on; 0: never */
 	uint64_t lost;    /* number of samples that were lost because a ring was full */
 	char denied[256]; /* why the kernel refused the events; "": it did not */
 };

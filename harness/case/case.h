@@ -25,8 +25,8 @@ struct jp_expectation {
 	char allow[32];
 	/* With @allow: the case also demands that the unwinding method walks every sample as
 	 * predicted, including these exceptions. */
-	bool predicted;
-	char most[48]; /* with @allow: a metric whose count is the upper limit; "": none */
+	bool is_predicted;
+	char limit[48]; /* with @allow: a metric whose count is the upper limit; "": none */
 	const char *reason;
 	unsigned line;         /* line number in the file that defines it */
 	struct jp_scope scope; /* tools and versions to which the expectation applies */
@@ -53,8 +53,8 @@ struct jp_case {
 		enum jp_act act;
 		unsigned count; /* 0: no acts are needed */
 	} acts;
-	unsigned seconds; /* deadline in seconds (seconds=N), 30 by default */
-	unsigned inside;  /* inside=N: number of nested namespaces; 0: none */
+	unsigned seconds;       /* deadline in seconds (seconds=N), 30 by default */
+	unsigned nr_namespaces; /* inside=N: number of nested namespaces; 0: none */
 	/* control=NAME: the capture is wrong on purpose, and the validators must report this cause;
 	 * NULL: not a control */
 	const char *control;

@@ -100,8 +100,8 @@ static int put_line(struct jp_case_parser *p, const char *written, bool set)
 	copy = jp_case_store_print(p->store, "%s", line);
 	if (!copy)
 		return jp_case_no_memory(p);
-	if (p->study && !set && strcmp(line, "...") == 0 && !p->own) {
-		p->own = true;
+	if (p->study && !set && strcmp(line, "...") == 0 && !p->own_keys) {
+		p->own_keys = true;
 		return put_lines(p, &p->block, false);
 	}
 	if (p->study && strncmp(line, "also ", 5) == 0) {
@@ -163,10 +163,10 @@ static int put_case(struct jp_case_parser *p, char **words, int count, char **te
 	p->cas->variant = p->variants.nr_axes;
 	line[strlen(line) - 1] = '\0';
 	ret = jp_case_line(p, line);
-	p->own = false;
+	p->own_keys = false;
 	if (!ret)
 		ret = put_lines(p, p->study ? &p->defaults : &none, false);
-	if (!ret && !p->own)
+	if (!ret && !p->own_keys)
 		ret = put_lines(p, &p->block, false);
 	return ret ? ret : jp_case_check_predicted(p);
 }

@@ -77,12 +77,12 @@ static int parse_allowance(struct jp_case_parser *p, const char *cause, char *bo
 	if (!bound)
 		return p->study ? jp_case_refuse(p, "allow", cause, "a bound: " BOUNDS) : 0;
 	if (strcmp(bound, "predicted") == 0) {
-		e->predicted = true;
+		e->is_predicted = true;
 		return 0;
 	}
 	if (strncmp(bound, "<=", 2) == 0 && islower((unsigned char)bound[2]) &&
-	    jp_case_name_ok(bound + 2, false) && strlen(bound + 2) < sizeof(e->most)) {
-		strcpy(e->most, bound + 2);
+	    jp_case_name_ok(bound + 2, false) && strlen(bound + 2) < sizeof(e->limit)) {
+		strcpy(e->limit, bound + 2);
 		return 0;
 	}
 	if (!parse_range(bound, e) || isinf(e->max) || (e->percent && e->max >= 1 && e->min < 1))
@@ -193,7 +193,7 @@ int jp_case_check_predicted(struct jp_case_parser *p)
 	for (size_t i = 0; i < p->nr_expectations; i++) {
 		const struct jp_expectation *allow = &p->expectations[i];
 
-		if (!allow->predicted || demands_all_predicted(p, allow))
+		if (!allow->is_predicted || demands_all_predicted(p, allow))
 			continue;
 		p->line = allow->line;
 		return jp_case_refuse(p, "predicted", allow->metric,

@@ -70,7 +70,7 @@ static int parse_key_value(struct jp_case_parser *p, char *word)
 		{"samples", 10000000, &cas->samples, "a number of at least 1"},
 		{"seconds", 3600, &cas->seconds, "a number from 1 to 3600"},
 		{"distinct", 1000000, &cas->distinct, "a number of at least 1"},
-		{"inside", 8, &cas->inside, "a number from 1 to 8"},
+		{"inside", 8, &cas->nr_namespaces, "a number from 1 to 8"},
 	};
 	char *value = strchr(word, '='), *command, *blank;
 	uint64_t number;

@@ -56,7 +56,7 @@ struct jp_case_parser {
 	struct jp_case_axis *axes;
 	size_t nr_axes, axes_capacity;
 	size_t first_case;  /* index of the first case of this file */
-	size_t made;        /* number of cases and rows made from this file */
+	size_t nr_made;     /* number of cases and rows made from this file */
 	size_t first_table; /* index of the first table to which rows are added */
 	bool in_table, in_rows;
 	struct jp_case_variants variants; /* comment of the current line */
@@ -65,7 +65,7 @@ struct jp_case_parser {
 	struct jp_expectation expectations[JP_MAX_EXPECTATIONS];
 	size_t nr_expectations;
 	/* The current case's own lines were added already, where the defaults have "..." */
-	bool own;
+	bool own_keys;
 	struct jp_error *err;
 };
 

@@ -162,8 +162,8 @@ int jp_case_vary(struct jp_case_parser *p, const char *text)
 			return ret;
 		count *= p->variants.axes[p->variants.nr_axes - 1].nr_values;
 	}
-	p->made += count;
-	return p->made <= JP_CASE_LIMIT
+	p->nr_made += count;
+	return p->nr_made <= JP_CASE_LIMIT
 		       ? 0
 		       : jp_case_refuse(p, "line", line, "at most 4096 cases and rows in a file");
 }

@@ -55,10 +55,10 @@ static bool print_row(const char *way, int number, const struct jp_score *score)
 	const struct jp_score_row *row = score->rows;
 	const struct jp_findings *findings = row ? &row->result.findings : NULL;
 	bool skipped = row && row->result.outcome == JP_SKIP;
-	bool good = row && (row->cells[JP_SCORE_WHOLE].known || row->cells[JP_SCORE_RIGHT].k);
+	bool good = row && (row->cells[JP_SCORE_WHOLE].is_known || row->cells[JP_SCORE_RIGHT].k);
 
 	if (row)
-		print_comment("", row->result.why);
+		print_comment("", row->result.reasons);
 	if (good) {
 		printf("# ");
 		jp_score_print_line(stdout, row);
@@ -70,7 +70,7 @@ static bool print_row(const char *way, int number, const struct jp_score *score)
 
 		printf("# found: %s, %s: %" PRIu64 ", the first:\n", exception->metric,
 		       exception->cause, exception->count);
-		print_comment("  ", exception->first);
+		print_comment("  ", exception->example);
 	}
 	if (good && row->result.outcome == JP_ERROR)
 		good = false;

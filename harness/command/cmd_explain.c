@@ -98,7 +98,7 @@ static int explain_file(const struct explain_request *request)
 	const char *file = request->truth.gathering.capture;
 	const bool terminal = isatty(STDOUT_FILENO);
 	const struct jp_explain_shown shown = {
-		.all = request->verbose || !terminal,
+		.all_places = request->verbose || !terminal,
 		.width = terminal ? jp_terminal_width(STDOUT_FILENO) : 0,
 	};
 	struct jp_explanation explanation = {0};

@@ -107,7 +107,7 @@ static int facts(int argc, char **argv)
 	const struct jp_option options[] = {
 		{"GLOB", .rest = &words, .print_values = jp_print_facts, .help = JP_GLOB_HELP},
 		{"--json", .set = &as_json, .help = "print one JSON object a line"},
-		{"--limit", .value = "MS", .number = &limit, .least = 1, .most = 600000,
+		{"--limit", .value = "MS", .number = &limit, .min = 1, .max = 600000,
 		 .help = "time limit of a probe (default: 20000)"},
 		{"--verbose", "-v", .set = &verbose,
 		 .help = "explain each fact: what its probe does, and what the value means"},

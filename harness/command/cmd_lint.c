@@ -18,7 +18,7 @@ struct linting {
 	bool json, strict;
 	uint32_t pid;
 	const char **allowed; /* the rules allowed by name; NULL-terminated */
-	size_t nr_allowed, most;
+	size_t nr_allowed, max_findings;
 	struct jp_json out;
 	struct jp_lint_process process;
 	int status;
@@ -43,7 +43,8 @@ static void report(struct linting *linting, const char *name, struct jp_lint_fin
 
 static void lint_file(struct linting *linting, const char *path)
 {
-	struct jp_lint_findings findings = {.most = linting->most, .allowed = linting->allowed};
+	struct jp_lint_findings findings = {.max_stored = linting->max_findings,
+					    .allowed = linting->allowed};
 	struct jp_error err = {""};
 	int failed = jp_lint_file(path, linting->pid ? &linting->process : NULL, &findings, &err);
 
@@ -52,7 +53,8 @@ static void lint_file(struct linting *linting, const char *path)
 
 static void lint_process(struct linting *linting)
 {
-	struct jp_lint_findings findings = {.most = linting->most, .allowed = linting->allowed};
+	struct jp_lint_findings findings = {.max_stored = linting->max_findings,
+					    .allowed = linting->allowed};
 	struct jp_lint_process *process = &linting->process;
 	struct jp_error err = {""};
 	char name[32];
@@ -147,8 +149,8 @@ static int read_and_lint(struct linting *linting, int argc, char **argv)
 	const struct jp_option options[] = {
 		{"FILE", .rest = &files, .modes = FILES,
 		 .help = "a jitdump (jit-PID.dump) or a perf map (perf-PID.map)"},
-		{"--pid", .brief = "-p", .value = "PID", .number = &linting->pid, .least = 1,
-		 .most = INT32_MAX, .modes = FILES,
+		{"--pid", .brief = "-p", .value = "PID", .number = &linting->pid, .min = 1,
+		 .max = INT32_MAX, .modes = FILES,
 		 .help = "check a running process: its mappings, and the files that it publishes"},
 		{"--strict", .set = &linting->strict, .modes = FILES,
 		 .help = "warnings count as errors"},
@@ -171,7 +173,7 @@ static int read_and_lint(struct linting *linting, int argc, char **argv)
 	}
 	if (!files.count && !linting->pid)
 		return jp_command_fail_usage("lint", "expected FILE or --pid PID");
-	linting->most = list_all ? SIZE_MAX : SHOWN;
+	linting->max_findings = list_all ? SIZE_MAX : SHOWN;
 	return lint_files(linting, &files);
 }
 

@@ -139,7 +139,7 @@ static void write_case(struct jp_json *json, const struct jp_case *cas)
 	jp_json_string(json, "publish", cas->publish);
 	jp_json_string(json, "inject", cas->inject);
 	write_words(json, "inject_with", cas->inject_with);
-	jp_json_u64(json, "inside", cas->inside);
+	jp_json_u64(json, "inside", cas->nr_namespaces);
 	jp_json_u64(json, "seconds", cas->seconds);
 	jp_json_array(json, "methods");
 	for (enum jp_method method = 0; method < JP_METHODS; method++)

@@ -40,7 +40,7 @@ static bool parse(struct record_request *request, int argc, char **argv, int *st
 	const struct jp_option options[] = {
 		{"-o", .value = "FILE", .text = &request->output, .needed = true,
 		 .help = "the perf.data file to write"},
-		{"--pid", "-p", "PID", .number = &request->pid, .least = 1, .most = INT32_MAX,
+		{"--pid", "-p", "PID", .number = &request->pid, .min = 1, .max = INT32_MAX,
 		 .modes = ATTACH, .help = "watch a running process, and what it starts"},
 		{"COMMAND", .rest = &request->command, .verbatim = true, .modes = LAUNCH,
 		 .help = "start this command, and watch it"},

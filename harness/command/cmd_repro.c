@@ -28,7 +28,7 @@
 #include "harness/run/runner.h"
 
 struct repro_request {
-	const char *name, *output, *expected, *from;
+	const char *name, *output, *expected, *failed_case;
 	uint64_t seed;
 };
 
@@ -39,7 +39,7 @@ static bool parse(struct repro_request *request, int argc, char **argv, int *sta
 		 .help = "the name of one case"},
 		{"-o", .value = "FILE", .text = &request->output, .needed = true,
 		 .help = "the archive to write, a plain tar; it replaces an existing file"},
-		{"--from", .value = "DIR", .text = &request->from,
+		{"--from", .value = "DIR", .text = &request->failed_case,
 		 .help = "pack this run directory, or this folder of the case (default: run the "
 			 "case first)"},
 		{"--expected", .value = "DIR", .text = &request->expected,
@@ -103,14 +103,14 @@ static int open_folder(const char *from, const char *name, char *path, size_t si
 static int judge_copy(struct jp_repro *repro, struct jp_error *err)
 {
 	size_t size;
-	FILE *out = open_memstream(&repro->seen, &size);
+	FILE *out = open_memstream(&repro->ktap, &size);
 
 	if (!out)
 		return jp_fail(err, ENOMEM, "out of memory");
 	jp_repro_judge(repro, repro->stage, &repro->result);
 	jp_ktap_head(out, 1);
 	jp_ktap_result(out, 1, &repro->result);
-	return jp_shortage_close(out, &repro->seen) ? jp_fail(err, ENOMEM, "out of memory") : 0;
+	return jp_shortage_close(out, &repro->ktap) ? jp_fail(err, ENOMEM, "out of memory") : 0;
 }
 
 static void print_summary(const struct repro_request *options, const struct jp_repro *repro,
@@ -137,7 +137,7 @@ static void free_repro(struct jp_repro *repro)
 	jp_portable_free(&repro->portable);
 	jp_findings_free(&repro->result.findings);
 	free(repro->environment);
-	free(repro->seen);
+	free(repro->ktap);
 }
 
 /* State of making an archive of a case's folder. */
@@ -266,10 +266,11 @@ static int repro(int argc, char **argv)
 
 	if (!parse(&options, argc, argv, &status))
 		return status;
-	if (!options.from && !jp_command_can_record("repro", &status))
+	if (!options.failed_case && !jp_command_can_record("repro", &status))
 		return status;
 	cases = jp_cases_load(options.expected, &err);
-	if (cases && (!options.from || options.expected) && !jp_cases_find(cases, options.name)) {
+	if (cases && (!options.failed_case || options.expected) &&
+	    !jp_cases_find(cases, options.name)) {
 		jp_cleanup_arguments struct jp_arguments names = {0};
 		char hint[120];
 
@@ -285,14 +286,15 @@ static int repro(int argc, char **argv)
 		return status;
 	}
 	ret = cases ? 0 : -EINVAL;
-	if (!ret && !options.from)
+	if (!ret && !options.failed_case)
 		ret = jp_make_removable_folder(&ran, NULL, &err)
 			      ?: run_case_first(&options, jp_cases_find(cases, options.name), &ran,
 						&err);
 	ret = ret ?: jp_make_removable_folder(&work, NULL, &err);
 	status = report_status(ret, &err);
 	if (!ret)
-		status = pack_case_folder(&options, cases, options.from ? options.from : ran.path,
+		status = pack_case_folder(&options, cases,
+					  options.failed_case ? options.failed_case : ran.path,
 					  work.path);
 	if (ran.path[0])
 		jp_run_dir_remove(ran.path);

@@ -48,7 +48,7 @@ static bool parse(struct run_request *request, int argc, char **argv, int *statu
 			 "(default: check without GLOB, full with GLOB)"},
 		{"--expected", .value = "DIR", .text = &request->expected,
 		 .help = "take the cases from the files in DIR, not from those built in"},
-		{"--jobs", "-j", "N", .number = &request->jobs, .least = 1, .most = 1024,
+		{"--jobs", "-j", "N", .number = &request->jobs, .min = 1, .max = 1024,
 		 .help = "run up to N cases at once (default: 1); fewer if they watch the whole "
 			 "machine, or if an ordinary user may lock no more memory for rings"},
 		{"--program", .value = "NAME", .text = &request->program,
@@ -87,7 +87,7 @@ static bool parse(struct run_request *request, int argc, char **argv, int *statu
 		return false;
 	}
 	jp_screen_begin(&request->screen, verbose);
-	request->screen.used &= !request->unjudged;
+	request->screen.is_terminal &= !request->unjudged;
 	request->full = set == UINT_MAX ? request->words.count > 0 : set == 1;
 	return true;
 }
@@ -99,23 +99,23 @@ static bool is_wanted(const struct run_request *options, const struct jp_case *c
 
 /* The state of a run that the progress line shows. */
 struct run_progress {
-	size_t judged, failures, plan;
-	uint64_t begun;
+	size_t nr_judged, failures, plan;
+	uint64_t started;
 	const char *name; /* name of the case that started last */
 };
 
 static void show_progress(const struct run_progress *progress)
 {
-	const uint64_t passed = jp_clock_now() - progress->begun;
-	const size_t nr_left = progress->plan - progress->judged;
+	const uint64_t passed = jp_clock_now() - progress->started;
+	const size_t nr_left = progress->plan - progress->nr_judged;
 	char rest[40] = "", failed[40] = "";
 
-	if (progress->judged)
+	if (progress->nr_judged)
 		snprintf(rest, sizeof(rest), ", %" PRIu64 " s left",
-			 passed / progress->judged * nr_left / JP_NS_PER_S + 1);
+			 passed / progress->nr_judged * nr_left / JP_NS_PER_S + 1);
 	if (progress->failures)
 		snprintf(failed, sizeof(failed), ", %zu failed", progress->failures);
-	jp_progress_show("[%zu of %zu%s%s] %s", progress->judged, progress->plan, failed, rest,
+	jp_progress_show("[%zu of %zu%s%s] %s", progress->nr_judged, progress->plan, failed, rest,
 			 progress->name);
 }
 
@@ -166,12 +166,12 @@ static bool run_all_cases(const struct run_request *options, const struct jp_cas
 			  const struct jp_run_judge *judge, struct jp_jobs *jobs,
 			  const struct jp_run_dir *dir)
 {
-	struct run_progress progress = {.plan = jobs->capacity, .begun = jp_clock_now()};
+	struct run_progress progress = {.plan = jobs->capacity, .started = jp_clock_now()};
 	const struct jp_job *job = jobs->list;
 	size_t next = 0;
 	bool judge_lives = true;
 
-	while (progress.judged < jobs->capacity && judge_lives) {
+	while (progress.nr_judged < jobs->capacity && judge_lives) {
 		next = start_cases(options, cases, next, dir, jobs, &progress);
 		jp_jobs_wait(jobs, job->pid);
 		if (jp_interrupt_signal())
@@ -180,10 +180,10 @@ static bool run_all_cases(const struct run_request *options, const struct jp_cas
 			continue;
 		judge_lives =
 			judge_job(options, judge, dir, job, (size_t)(job->cas - cases->cases));
-		progress.judged++;
+		progress.nr_judged++;
 		progress.failures += jp_screen_is_failure(job->shared->result.outcome);
 		job++;
-		if (progress.judged < progress.plan)
+		if (progress.nr_judged < progress.plan)
 			show_progress(&progress);
 	}
 	jp_progress_clear();
@@ -197,7 +197,7 @@ static void leave_run_dir(const struct run_request *options, const struct jp_run
 	if (dir->temporary && !options->keep && !options->unjudged &&
 	    (status == JP_EXIT_OK || status == JP_EXIT_SKIPPED))
 		jp_run_dir_remove(dir->path);
-	else if (!options->screen.used)
+	else if (!options->screen.is_terminal)
 		jp_ktap_comment(stdout, "run directory: ", dir->path);
 	fflush(stdout);
 }
@@ -259,7 +259,7 @@ static int run_cases_in_runner(const struct run_request *options, const struct j
 
 static int run_cases(const struct run_request *options, const struct jp_cases *cases, size_t plan)
 {
-	struct jp_report report = {.unjudged = options->unjudged, .screen = options->screen};
+	struct jp_report report = {.is_unjudged = options->unjudged, .screen = options->screen};
 	struct jp_error err = {""};
 	struct jp_run_judge judge;
 	struct jp_run_dir dir = {0};

@@ -19,11 +19,11 @@ struct score_request {
 	struct jp_score_plan plan;
 	const char *profilers[3]; /* NULL-terminated */
 	const char *output;
-	const char *kept; /* --again: folder of earlier runs to judge again; NULL: none */
+	const char *kept_folder; /* --again: folder of earlier runs to judge again; NULL: none */
 	/* --scenes: path of a file of scenes (workloads to score); NULL: the scenes that are built
 	 * in */
 	const char *scenes;
-	struct jp_operands wanted;
+	struct jp_operands workloads;
 	uint64_t seed;
 	bool json, lists, attaches, unjudged;
 };
@@ -44,7 +44,7 @@ static bool parse(struct score_request *request, int argc, char **argv, int *sta
 		 .modes = TWO, .help = "score two profilers, and show where they differ"},
 		{"--list", .set = &request->lists, .modes = LIST,
 		 .help = "list the scenes, and run none"},
-		{"--again", .value = "DIR", .text = &request->kept, .modes = AGAIN,
+		{"--again", .value = "DIR", .text = &request->kept_folder, .modes = AGAIN,
 		 .help = "judge the runs that -o DIR kept again, and run none"},
 		{"--launch", .set = &plan->launches,
 		 .help = "let the profiler start each workload"},
@@ -53,15 +53,15 @@ static bool parse(struct score_request *request, int argc, char **argv, int *sta
 		{"--publish", .value = "HOW", .text = &plan->publish,
 		 .print_values = jp_print_publishers,
 		 .help = "how the workloads publish names (default: map)"},
-		{"--freq", "-F", "HZ", .number = &plan->frequency, .least = 1, .most = 100000,
+		{"--freq", "-F", "HZ", .number = &plan->frequency, .min = 1, .max = 100000,
 		 .help = "samples per second and thread (default: 997)"},
-		{"--stack", .value = "N", .number = &plan->stack, .least = 1, .most = 65528,
+		{"--stack", .value = "N", .number = &plan->stack, .min = 1, .max = 65528,
 		 .help = "record N bytes of stack, and judge the stacks unwound from them"},
 		{"--scenes", .value = "FILE", .text = &request->scenes,
 		 .help = "take the scenes from FILE, not those built in"},
-		{"--samples", .value = "N", .number = &plan->samples, .least = 1, .most = 1000000,
+		{"--samples", .value = "N", .number = &plan->samples, .min = 1, .max = 1000000,
 		 .help = "samples to take of each workload (default: 200)"},
-		{"--seconds", .value = "N", .number = &plan->seconds, .least = 1, .most = 600,
+		{"--seconds", .value = "N", .number = &plan->seconds, .min = 1, .max = 600,
 		 .help = "longest time for each workload, in seconds (default: 5)"},
 		{"--seed", .value = "N", .wide = &request->seed,
 		 .help = "number that varies loop lengths (default: a random one)"},
@@ -72,7 +72,7 @@ static bool parse(struct score_request *request, int argc, char **argv, int *sta
 		{"--no-judge", .set = &request->unjudged, .modes = ONE | TWO,
 		 .help = "record only; --again DIR can judge later, also on another machine; exit "
 			 "with 0 if every scene was tried"},
-		{"SCENE", .rest = &request->wanted, .print_values = jp_print_scenes,
+		{"SCENE", .rest = &request->workloads, .print_values = jp_print_scenes,
 		 .help = JP_GLOB_HELP " (default: all)"},
 		{0}};
 
@@ -87,7 +87,7 @@ static bool parse(struct score_request *request, int argc, char **argv, int *sta
 		*status = jp_command_fail_usage("score", "--no-judge needs -o DIR");
 		return false;
 	}
-	if (request->kept && request->wanted.count) {
+	if (request->kept_folder && request->workloads.count) {
 		*status = jp_command_fail_usage("score",
 						"--again judges all kept runs: it takes no SCENE");
 		return false;
@@ -207,10 +207,10 @@ static int judge_kept_runs(const struct score_request *request)
 	int status = JP_EXIT_BROKEN;
 	struct jp_error err;
 
-	if (find_kept_folders(request->kept, folders) || !folders[0].count) {
-		jp_fail(&err, ENOENT, "%s: contains no case", request->kept);
+	if (find_kept_folders(request->kept_folder, folders) || !folders[0].count) {
+		jp_fail(&err, ENOENT, "%s: contains no case", request->kept_folder);
 		jp_command_fail("score", &err);
-	} else if (!jp_reading_begin("score", request->kept, NULL, NULL, &status))
+	} else if (!jp_reading_begin("score", request->kept_folder, NULL, NULL, &status))
 		status = jp_reading_end("score", rejudge(request, folders));
 	jp_case_folders_free(&folders[0]);
 	jp_case_folders_free(&folders[1]);
@@ -254,7 +254,7 @@ static int run_and_judge(struct score_request *request)
 static int list_or_run(struct score_request *request)
 {
 	struct jp_error err = {""};
-	const int ret = jp_score_choose_scenes(&request->plan, &request->wanted, &err);
+	const int ret = jp_score_choose_scenes(&request->plan, &request->workloads, &err);
 
 	if (ret == -ENOENT)
 		return jp_command_fail_usage("score", "%s (see --list)", err.text);
@@ -281,7 +281,7 @@ static int score(int argc, char **argv)
 
 	if (!parse(&request, argc, argv, &status))
 		return status;
-	if (request.kept)
+	if (request.kept_folder)
 		return judge_kept_runs(&request);
 	if (request.unjudged)
 		request.plan.ran = print_unjudged_scene;

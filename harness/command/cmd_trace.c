@@ -27,9 +27,8 @@ static bool parse(struct trace_request *request, int argc, char **argv, int *sta
 	const struct jp_option options[] = {
 		{"-o", .value = "TRACE", .text = &request->output,
 		 .help = "write each instruction of emitted code to TRACE, a line of JSON each"},
-		{"--pid", "-p", "PID", .number = &request->program.pid, .least = 1,
-		 .most = INT32_MAX, .modes = ATTACH,
-		 .help = "trace a running process, and what it starts"},
+		{"--pid", "-p", "PID", .number = &request->program.pid, .min = 1, .max = INT32_MAX,
+		 .modes = ATTACH, .help = "trace a running process, and what it starts"},
 		{"COMMAND", .rest = &request->command, .verbatim = true, .modes = LAUNCH,
 		 .help = "start this command, and trace it"},
 		{.more = jp_trace_rows, .context = &request->program.options},

@@ -35,7 +35,7 @@ struct trial_request {
 	 * process was given. */
 	char *script;
 	struct jp_tally tallies[3]; /* counts of each run in runs[] */
-	struct jp_tally all;        /* their sum */
+	struct jp_tally total;      /* their sum */
 	uint64_t took;              /* duration of the last run, in ns */
 	struct jp_cells cells;
 };
@@ -162,9 +162,9 @@ static void print_cells(const struct jp_cells *cells)
 	for (size_t i = 0; i < cells->count; i++) {
 		const struct jp_cell *cell = &cells->list[i];
 
-		if (cell->of)
+		if (cell->total)
 			printf("%-5s %-13s %9" PRIu64 " of %9" PRIu64 "  %s\n",
-			       cell->bad ? "RED" : "ok", cell->name, cell->bad, cell->of,
+			       cell->bad ? "RED" : "ok", cell->name, cell->bad, cell->total,
 			       cell->question);
 		else
 			printf("%-5s %-13s %22s  %s\n", "-", cell->name, "", cell->question);
@@ -176,7 +176,7 @@ static void write_cells(struct jp_json *json, const struct jp_cells *cells)
 	for (size_t i = 0; i < cells->count; i++) {
 		jp_json_object(json, cells->list[i].name);
 		jp_json_u64(json, "bad", cells->list[i].bad);
-		jp_json_u64(json, "of", cells->list[i].of);
+		jp_json_u64(json, "of", cells->list[i].total);
 		jp_json_end(json);
 	}
 }
@@ -200,7 +200,7 @@ static void write_result(const struct trial_request *request)
 static void sum_up(struct trial_request *request)
 {
 	enum { WORDS = sizeof(struct jp_tally) / sizeof(uint64_t) };
-	uint64_t *sum = (uint64_t *)&request->all;
+	uint64_t *sum = (uint64_t *)&request->total;
 
 	for (size_t i = 0; i < RUNS * WORDS; i++)
 		sum[i % WORDS] += ((const uint64_t *)request->tallies)[i];
@@ -219,7 +219,7 @@ static int run_trial(void *context)
 	if (failed)
 		return failed == -ECANCELED ? JP_EXIT_SKIPPED : jp_command_fail("trial", &err);
 	sum_up(request);
-	jp_cells_add_run(&request->cells, tally, &request->all);
+	jp_cells_add_run(&request->cells, tally, &request->total);
 	for (size_t i = first; i < RUNS - 1; i++)
 		jp_cells_add_killed(&request->cells, &request->tallies[i], tally, runs[i].map_name,
 				    runs[i].dump_name);
@@ -271,7 +271,7 @@ static int trial(int argc, char **argv)
 		{"COMMAND", .rest = &request.command, .verbatim = true, .modes = LAUNCH,
 		 .help = "run this command three times: until SIGTERM, until SIGKILL, and to its "
 			 "end; a single word can be the name of a runtime (--list)"},
-		{"--pid", "-p", "PID", .number = &request.pid, .least = 1, .most = INT32_MAX,
+		{"--pid", "-p", "PID", .number = &request.pid, .min = 1, .max = INT32_MAX,
 		 .modes = ATTACH, .help = "trace a running process once"},
 		{"--once", .set = &request.once, .modes = LAUNCH,
 		 .help = "run the command only once, to its end"},

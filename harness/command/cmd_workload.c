@@ -150,8 +150,8 @@ static bool parse(int argc, char **argv, int *status)
 			 "$TMPDIR, whose name it prints)"},
 		{"--seed", .value = "N", .wide = &request.setup.seed,
 		 .help = "number that varies the loop lengths (default: 1)"},
-		{"--shorter", .value = "N", .wide = &request.setup.shorter, .least = 1,
-		 .most = 1000000,
+		{"--shorter", .value = "N", .wide = &request.setup.shorter, .min = 1,
+		 .max = 1000000,
 		 .help = "divides loop lengths by N, for single steps (default: 1)"},
 		{"--ready-fd", .value = "N", .take = parse_descriptor,
 		 .context = &request.setup.ready_fd,
@@ -171,7 +171,7 @@ static bool parse(int argc, char **argv, int *status)
 		{"--resumed", .wide = &resumed},
 		{"--started", .wide = &started},
 		{"--parent", .take = parse_parent, .context = &request.parent},
-		{"--exec-tid", .wide = &request.exec_tid, .most = UINT32_MAX},
+		{"--exec-tid", .wide = &request.exec_tid, .max = UINT32_MAX},
 		{"--outside-proc", .take = parse_descriptor, .context = &request.proc},
 		{0}};
 

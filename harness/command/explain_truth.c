@@ -22,7 +22,7 @@ struct truth_causes {
 	bool json;
 	uint64_t samples; /* number of samples in emitted code, by the truth */
 	/* Number of samples that each cause spoils, by the truth. */
-	uint64_t found[MOST_CAUSES];
+	uint64_t nr_found[MOST_CAUSES];
 	/* Number of samples that explain attributes to each cause. */
 	uint64_t explained[MOST_CAUSES];
 	bool accused[MOST_CAUSES]; /* explain reports the cause, and not only as a note */
@@ -65,7 +65,7 @@ static void collect_truth(struct truth_causes *causes, const struct jp_findings 
 		const struct jp_exception *exception = &findings->exceptions[i];
 		const struct jp_cause *cause =
 			jp_cause_of_word(exception->metric, exception->cause);
-		uint64_t *nr_found = cause ? &causes->found[find_index(cause)] : NULL;
+		uint64_t *nr_found = cause ? &causes->nr_found[find_index(cause)] : NULL;
 
 		/* Two unwinding methods may fail for the same sample: take the larger count, not
 		 * the sum. */
@@ -73,7 +73,8 @@ static void collect_truth(struct truth_causes *causes, const struct jp_findings 
 			*nr_found = jp_max(*nr_found, exception->count);
 	}
 	if (!mapped && !ask->injected)
-		causes->found[find_index(jp_cause_find(find_unnamed_cause(ask)))] = causes->samples;
+		causes->nr_found[find_index(jp_cause_find(find_unnamed_cause(ask)))] =
+			causes->samples;
 }
 
 static void collect_explanation(struct truth_causes *causes)
@@ -94,8 +95,8 @@ static uint64_t count_explained_samples(const struct truth_causes *causes)
 	uint64_t max = 0;
 
 	for (size_t i = 0; jp_cause_at(i); i++)
-		if (causes->accused[i] && causes->found[i])
-			max = jp_max(max, jp_max(causes->explained[i], causes->found[i]));
+		if (causes->accused[i] && causes->nr_found[i])
+			max = jp_max(max, jp_max(causes->explained[i], causes->nr_found[i]));
 	return max;
 }
 
@@ -105,7 +106,7 @@ static uint64_t count_explained_samples(const struct truth_causes *causes)
 static const char *judge_cause(const struct truth_causes *causes, size_t i)
 {
 	const struct jp_cause *cause = jp_cause_at(i);
-	const uint64_t nr_found = causes->found[i];
+	const uint64_t nr_found = causes->nr_found[i];
 	/* A missing file also affects names of native code, about which the truth states
 	 * nothing. */
 	const bool of_file = strcmp(cause->id, "missing-file") == 0 ||
@@ -157,12 +158,12 @@ static bool print_comparison(const struct truth_causes *causes)
 			jp_json_string(&json, "id", id);
 			jp_json_string(&json, "verdict", verdict);
 			jp_json_u64(&json, "explain", causes->explained[i]);
-			jp_json_u64(&json, "truth", causes->found[i]);
+			jp_json_u64(&json, "truth", causes->nr_found[i]);
 			jp_json_end(&json);
 		} else if (verdict) {
 			printf("  %-8s %-24s explain: %" PRIu64 " samples; the truth: %" PRIu64
 			       "\n",
-			       verdict, id, causes->explained[i], causes->found[i]);
+			       verdict, id, causes->explained[i], causes->nr_found[i]);
 		}
 	}
 	if (causes->json) {
@@ -194,7 +195,7 @@ static int compare_causes(struct jp_truth_request *request, const char *dir, str
 	collect_explanation(&causes);
 	if (!causes.samples)
 		jp_fail(err, ENODATA, "%s: no sample in emitted code%s%s", ask->capture,
-			*result.why ? ": " : "", result.why);
+			*result.reasons ? ": " : "", result.reasons);
 	jp_findings_free(&result.findings);
 	jp_cases_free(cases);
 	jp_explanation_free(&causes.explanation);

@@ -34,7 +34,7 @@ struct judgement {
 /* A figure that --fail-if can limit, and the total for its percentage. */
 struct metric {
 	const char *name;
-	uint64_t count, of;
+	uint64_t count, total;
 };
 
 /* Writes addresses as text, because most JSON readers keep only 53 bits of a number. */
@@ -72,7 +72,7 @@ static void write_stack(FILE *out, const struct jp_event *sample, const struct j
 	write_addresses(&json, "chain", sample->sample.chain, sample->sample.nr_chain);
 	write_addresses(&json, "frames", stack->frames, stack->count);
 	jp_json_string(&json, "stop", jp_unwind_stop_text(stack->stop));
-	write_address(&json, "where", stack->where);
+	write_address(&json, "where", stack->stop_addr);
 	jp_json_end(&json);
 }
 
@@ -254,7 +254,7 @@ static int check_limit(const struct judgement *judgement, const struct jp_judge_
 
 	return !metric ? JP_EXIT_OK
 		       : jp_limit_check(&options->limit, "judge", options->file, metric->count,
-					metric->of);
+					metric->total);
 }
 
 int jp_judge_file(const struct jp_judge_request *options, bool confined)

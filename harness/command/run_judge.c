@@ -25,7 +25,7 @@ struct run_task {
 	bool watched;
 	enum jp_outcome outcome; /* outcome of a case that is not to be judged */
 	double seconds;
-	char why[2048];
+	char reason[2048];
 	char dir[PATH_MAX];
 };
 
@@ -45,7 +45,7 @@ static void judge_case(struct jp_report *report, const struct run_task *work, in
 	} else {
 		result->cas = cas;
 		result->outcome = work->outcome;
-		snprintf(result->why, sizeof(result->why), "%s", work->why);
+		snprintf(result->reasons, sizeof(result->reasons), "%s", work->reason);
 	}
 	result->seconds = work->seconds;
 	jp_report_add(report, ktap);
@@ -89,8 +89,8 @@ static int end_report(struct jp_report *report, const char *dir, int junit,
 	report->junit = junit >= 0 ? fdopen(dup(junit), "w") : NULL;
 	/* A run with --no-judge must not write results, which a program could mistake for
 	 * verdicts. */
-	status = report->unjudged ? JP_EXIT_OK : jp_report_end(report);
-	if (!report->unjudged && !report->junit)
+	status = report->is_unjudged ? JP_EXIT_OK : jp_report_end(report);
+	if (!report->is_unjudged && !report->junit)
 		status = JP_EXIT_BROKEN;
 	if (keep_page(report, dir, page, &err))
 		status = jp_command_fail("run", &err);
@@ -119,7 +119,7 @@ static int serve_runner(const struct jp_run_start *start, int channel, struct jp
 
 	if (jp_report_begin(report, start->cases, start->plan))
 		return JP_EXIT_BROKEN;
-	if (!report->screen.used)
+	if (!report->screen.is_terminal)
 		printf("# seed %" PRIu64 "\n", start->seed);
 	fflush(stdout);
 	while (!is_finished && jp_message_receive(channel, &work, sizeof(work), &fd)) {
@@ -130,7 +130,7 @@ static int serve_runner(const struct jp_run_start *start, int channel, struct jp
 		else if (work.kind == UNJUDGED)
 			report_unjudged_case(report, &work);
 		else if (work.kind == CUT_SHORT)
-			cut_report_short(report, dir, work.why, page);
+			cut_report_short(report, dir, work.reason, page);
 		else
 			answer.status = end_report(report, dir, fd, page);
 		is_finished = work.kind >= CUT_SHORT;
@@ -257,7 +257,7 @@ bool jp_run_judge_case(const struct jp_run_judge *judge, size_t index, const cha
 				 .watched = watched,
 				 .outcome = result->outcome,
 				 .seconds = result->seconds};
-	snprintf(work.why, sizeof(work.why), "%s", result->why);
+	snprintf(work.reason, sizeof(work.reason), "%s", result->reasons);
 	if (dir) {
 		snprintf(work.dir, sizeof(work.dir), "%s", dir);
 		ktap = jp_run_dir_create(dir, "ktap.txt", NULL);
@@ -285,7 +285,7 @@ bool jp_run_judge_cut_short(const struct jp_run_judge *judge, const char *reason
 	struct run_task work = {.kind = CUT_SHORT};
 	struct run_answer answer;
 
-	snprintf(work.why, sizeof(work.why), "%s", reason);
+	snprintf(work.reason, sizeof(work.reason), "%s", reason);
 	return ask_judge(judge, &work, -1, &answer);
 }
 

@@ -18,13 +18,13 @@ const struct jp_option *jp_trace_rows(void *context)
 	struct jp_trace_options *options = context;
 	static struct jp_option rows[5];
 	const struct jp_option filled[] = {
-		{"--bursts", .value = "N", .number = &options->bursts, .least = 1, .most = 1000000,
+		{"--bursts", .value = "N", .number = &options->bursts, .min = 1, .max = 1000000,
 		 .help = "end after N bursts of single steps that met emitted code (default: 50)"},
-		{"--steps", .value = "N", .number = &options->steps, .least = 1, .most = 100000000,
+		{"--steps", .value = "N", .number = &options->steps, .min = 1, .max = 100000000,
 		 .help = "longest burst, in instructions (default: 2000)"},
-		{"--interval", .value = "MS", .number = &options->interval_ms, .least = 1,
-		 .most = 3600000, .help = "average time between bursts (default: 20)"},
-		{"--seed", .value = "N", .wide = &options->seed, .least = 1, .most = UINT64_MAX,
+		{"--interval", .value = "MS", .number = &options->interval_ms, .min = 1,
+		 .max = 3600000, .help = "average time between bursts (default: 20)"},
+		{"--seed", .value = "N", .wide = &options->seed, .min = 1, .max = UINT64_MAX,
 		 .help = "seed of the random moments (default: random)"},
 		{0}};
 

@@ -21,7 +21,7 @@ const struct jp_option *jp_truth_rows(void *context)
 			 "workload wrote"},
 		{"--injected", .value = "INJECTED", .text = &ask->injected, .modes = request->modes,
 		 .help = "take names from INJECTED, which inject made from FILE"},
-		{"--slack", .value = "NS", .wide = &ask->slack, .most = UINT64_MAX - 1,
+		{"--slack", .value = "NS", .wide = &ask->slack, .max = UINT64_MAX - 1,
 		 .modes = request->modes,
 		 .help = "the clocks of FILE and TRUTH differ by at most NS (default: as measured "
 			 "on this machine)"},

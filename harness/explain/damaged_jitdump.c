@@ -113,7 +113,7 @@ static bool blame_gap(const struct jp_name_case *name_case, const struct dump_he
 	jp_blame_evidence(blame,
 			  "%.400s; from offset %" PRIu64 " on %" PRIu64
 			  " bytes are no record, %" PRIu64 " in %" PRIu64 " places",
-			  health->why.text, health->gap.at, health->gap.size, health->skipped,
+			  health->why.text, health->gap.offset, health->gap.size, health->skipped,
 			  health->gaps);
 	jp_blame_evidence(blame,
 			  "it names %zu of %zu addresses without a name, %zu before the damage, "

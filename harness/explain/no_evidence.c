@@ -17,7 +17,7 @@ static int handle_event(struct jp_explain_view *view, const struct jp_event *eve
 	const struct jp_event_asked *asked = event->asked;
 	const uint64_t refused = view->summary->empty_chunk;
 
-	state->behind += stack && refused && event->at >= refused;
+	state->behind += stack && refused && event->file_offset >= refused;
 	state->without += stack && asked && asked->user && !asked->chain && !asked->stack;
 	return 0;
 }

@@ -58,7 +58,7 @@ static void walk_stack(struct jp_stacks *stacks, struct jp_replay *spaces,
 		.frames = unwound.frames,
 		.count = unwound.count,
 		.stop = unwound.stop,
-		.where = unwound.where,
+		.where = unwound.stop_addr,
 	};
 }
 

@@ -65,7 +65,7 @@ static void open_two_events(struct jp_answer *answer)
 	jp_attr_set_bit(&asking, JP_ATTR_BUILD_ID);
 	if (program < 0)
 		return;
-	if (answer->how)
+	if (answer->parameter)
 		opened = jp_watch_open(&other, &asking, 16, answer) &&
 			 jp_watch_open(&watch, &plain, 16, answer);
 	else
@@ -87,10 +87,10 @@ static const struct jp_fact facts[] = {
 	{"build_id.beside.opened_first",
 	 "Opens an event with attr.build_id, then another without; whether the other's records "
 	 "announce a build id (misc bit) or the inode, which they hold.",
-	 .probe = open_two_events, .how = true},
+	 .probe = open_two_events, .parameter = true},
 	{"build_id.beside.opened_second",
 	 "Opens an event without attr.build_id, then another with it; whether the first's "
 	 "records announce a build id (misc bit) or the inode, which they hold.",
-	 .probe = open_two_events, .how = false},
+	 .probe = open_two_events, .parameter = false},
 };
 JP_REGISTER_ROWS(fact, facts);

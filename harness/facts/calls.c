@@ -25,7 +25,7 @@ enum {
 
 static void create_memfd(struct jp_answer *answer)
 {
-	int fd = memfd_create("fact", MFD_CLOEXEC | (unsigned int)answer->how);
+	int fd = memfd_create("fact", MFD_CLOEXEC | (unsigned int)answer->parameter);
 
 	jp_answer_call(answer, "", fd < 0);
 }
@@ -146,10 +146,10 @@ static void list_kernel_pages(struct jp_answer *answer)
 
 static const struct jp_fact facts[] = {
 	{"call.memfd_create.exec", "Calls memfd_create with MFD_EXEC; ok or the error.",
-	 .probe = create_memfd, .how = MEMFD_EXEC},
+	 .probe = create_memfd, .parameter = MEMFD_EXEC},
 	{"call.memfd_create.noexec_seal",
 	 "Calls memfd_create with MFD_NOEXEC_SEAL; ok or the error.", .probe = create_memfd,
-	 .how = MEMFD_NOEXEC_SEAL},
+	 .parameter = MEMFD_NOEXEC_SEAL},
 	{"call.memfd_create.noexec_seal.map",
 	 "Maps a memfd with MFD_NOEXEC_SEAL r-x; ok or the error.", .probe = map_noexec_memfd},
 	{"call.procmap_query",

@@ -24,7 +24,7 @@ static void walk_from_place(struct jp_answer *answer)
 			[PLAIN] = {jp_code_plain_body, jp_code_middle, jp_code_plain},
 			[PLAIN_MIDDLE] = {jp_code_leaf_body, jp_code_middle_plain, jp_code_leaf},
 		},
-	  *place = &places[answer->how];
+	  *place = &places[answer->parameter];
 	struct jp_watch watch;
 
 	if (!jp_chain_open(&watch, place->addr, answer))
@@ -54,11 +54,11 @@ static void count_chain_with_odd_frame_pointer(struct jp_answer *answer)
 	struct jp_watch watch;
 
 	cycle[0] = (uintptr_t)cycle;
-	if (answer->how == ABSENT)
+	if (answer->parameter == ABSENT)
 		jp_test_region_map(answer, 0, 1, JP_RW);
 	if (!jp_chain_open(&watch, jp_code_odd_body, answer))
 		return;
-	jp_code_frame = frames[answer->how];
+	jp_code_frame = frames[answer->parameter];
 	jp_code_outer(jp_code_middle, jp_code_odd);
 	jp_answer_chain_length(answer, &watch);
 }
@@ -70,7 +70,7 @@ static void walk_deep_chain(struct jp_answer *answer)
 	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_deep_body);
 	struct jp_watch watch;
 
-	attr.sample_max_stack = (uint16_t)answer->how;
+	attr.sample_max_stack = (uint16_t)answer->parameter;
 	if (!jp_watch_open(&watch, &attr, 16, answer))
 		return;
 	jp_code_deep(300);
@@ -138,53 +138,53 @@ static const struct jp_fact facts[] = {
 	{"chain.leaf.body",
 	 "outer calls middle, middle calls leaf, all with frame pointers; the chain in leaf's "
 	 "body.",
-	 .probe = walk_from_place, .how = BODY},
+	 .probe = walk_from_place, .parameter = BODY},
 	{"chain.leaf.entry",
 	 "outer calls middle, middle calls leaf, all with frame pointers; the chain at leaf's "
 	 "first instruction (push %rbp).",
-	 .probe = walk_from_place, .how = ENTRY},
+	 .probe = walk_from_place, .parameter = ENTRY},
 	{"chain.leaf.pushed",
 	 "outer calls middle, middle calls leaf, all with frame pointers; the chain at leaf's "
 	 "second instruction (mov %rsp,%rbp).",
-	 .probe = walk_from_place, .how = PUSHED},
+	 .probe = walk_from_place, .parameter = PUSHED},
 	{"chain.leaf.ret",
 	 "outer calls middle, middle calls leaf, all with frame pointers; the chain at leaf's "
 	 "ret.",
-	 .probe = walk_from_place, .how = RET},
+	 .probe = walk_from_place, .parameter = RET},
 	{"chain.leaf.without_frame",
 	 "outer calls middle, middle calls a leaf without frame pointer; the chain in the "
 	 "leaf's body.",
-	 .probe = walk_from_place, .how = PLAIN},
+	 .probe = walk_from_place, .parameter = PLAIN},
 	{"chain.middle.without_frame",
 	 "outer calls a middle without frame pointer, which calls leaf; the chain in leaf's "
 	 "body.",
-	 .probe = walk_from_place, .how = PLAIN_MIDDLE},
+	 .probe = walk_from_place, .parameter = PLAIN_MIDDLE},
 	{"chain.frame.zero", "The frame pointer is 0; addresses in the chain.",
-	 .probe = count_chain_with_odd_frame_pointer, .how = ZERO},
+	 .probe = count_chain_with_odd_frame_pointer, .parameter = ZERO},
 	{"chain.frame.unmapped",
 	 "The frame pointer leads to unmapped memory; addresses in the chain.",
-	 .probe = count_chain_with_odd_frame_pointer, .how = UNMAPPED},
+	 .probe = count_chain_with_odd_frame_pointer, .parameter = UNMAPPED},
 	{"chain.frame.not_present",
 	 "The frame pointer leads to a page that was never touched; addresses in the chain.",
-	 .probe = count_chain_with_odd_frame_pointer, .how = ABSENT},
+	 .probe = count_chain_with_odd_frame_pointer, .parameter = ABSENT},
 	{"chain.frame.non_canonical",
 	 "The frame pointer is not a canonical address; addresses in the chain.",
-	 .probe = count_chain_with_odd_frame_pointer, .how = NON_CANONICAL},
+	 .probe = count_chain_with_odd_frame_pointer, .parameter = NON_CANONICAL},
 	{"chain.frame.cycle",
 	 "The frame pointer leads to a frame that links to itself; addresses in the chain.",
-	 .probe = count_chain_with_odd_frame_pointer, .how = CYCLE},
+	 .probe = count_chain_with_odd_frame_pointer, .parameter = CYCLE},
 	{"chain.frame.unaligned",
 	 "The frame pointer is odd, and the frame there has a caller and links to 0; addresses in "
 	 "the chain.",
-	 .probe = count_chain_with_odd_frame_pointer, .how = UNALIGNED},
+	 .probe = count_chain_with_odd_frame_pointer, .parameter = UNALIGNED},
 	{"chain.deep",
 	 "Samples a leaf below 300 callers; number of addresses in the chain with the sysctl's "
 	 "limit.",
-	 .probe = walk_deep_chain, .how = 0},
+	 .probe = walk_deep_chain, .parameter = 0},
 	{"chain.deep.max_stack",
 	 "Samples a leaf below 300 callers with sample_max_stack=5; number of addresses in the "
 	 "chain.",
-	 .probe = walk_deep_chain, .how = 5},
+	 .probe = walk_deep_chain, .parameter = 5},
 	{"chain.signal_handler",
 	 "middle raises a trap, whose signal handler calls leaf; the chain from leaf's body up "
 	 "to outer.",

@@ -8,10 +8,10 @@ enum { TOLD = 8 };
 
 /* Contents of a sample and of the later record with its deferred callchain. */
 struct both {
-	bool sampled, brought;
+	bool has_sample, has_deferred;
 	/* The sample's chain ends with a cookie, which the later record repeats. */
 	bool with_cookie;
-	uint64_t last; /* the cookie, which is the last entry of the sample's chain */
+	uint64_t last_cookie; /* the cookie, which is the last entry of the sample's chain */
 	uint64_t cookie, count, ips[TOLD];
 };
 
@@ -30,9 +30,9 @@ static void copy_sample(struct both *both, const struct jp_event *event)
 {
 	const uint64_t *chain = event->sample.chain, count = event->sample.nr_chain;
 
-	both->sampled = true;
+	both->has_sample = true;
 	both->with_cookie = count >= 2 && chain[count - 2] == JP_CONTEXT_USER_DEFERRED;
-	both->last = count ? chain[count - 1] : 0;
+	both->last_cookie = count ? chain[count - 1] : 0;
 }
 
 /* Reads a sample and its deferred callchain. Returns false if there is no record with the
@@ -48,15 +48,15 @@ static bool read_sample_and_chain(struct jp_answer *answer, struct jp_watch *wat
 			copy_sample(both, &event);
 		if (event.type != JP_EVENT_DEFERRED)
 			continue;
-		both->brought = true;
+		both->has_deferred = true;
 		both->cookie = event.deferred.cookie;
 		both->count = event.deferred.count;
 		for (size_t i = 0; i < TOLD && i < both->count; i++)
 			both->ips[i] = event.deferred.ips[i];
 	}
-	if (!both->sampled)
+	if (!both->has_sample)
 		jp_answer_missing(answer, "a sample");
-	return both->brought;
+	return both->has_deferred;
 }
 
 /* States the names of the functions in the deferred callchain, up to the caller of
@@ -77,18 +77,18 @@ static void defer_leaf_body(struct jp_answer *answer)
 	struct jp_watch watch;
 	struct both both;
 
-	if (!open_deferred(&watch, jp_code_leaf_body, answer->how, answer))
+	if (!open_deferred(&watch, jp_code_leaf_body, answer->parameter, answer))
 		return;
 	jp_code_outer(jp_code_middle, jp_code_leaf);
 	jp_answer_list(answer);
 	read_sample_and_chain(answer, &watch, &both);
 	jp_answer_text(answer, "%s", both.with_cookie ? "a cookie" : "a chain");
-	if (!both.brought) {
+	if (!both.has_deferred) {
 		jp_answer_text(answer, "no record");
 		return;
 	}
 	jp_answer_text(answer, "%s",
-		       both.cookie == both.last ? "the same cookie" : "another cookie");
+		       both.cookie == both.last_cookie ? "the same cookie" : "another cookie");
 	answer_names(answer, &both);
 }
 
@@ -153,11 +153,11 @@ static const struct jp_fact facts[] = {
 	{"deferred.leaf.body",
 	 "Samples leaf's body with defer_callchain and defer_output; what the sample holds, "
 	 "whether the deferred record has its cookie, and that record's chain.",
-	 .probe = defer_leaf_body, .how = true},
+	 .probe = defer_leaf_body, .parameter = true},
 	{"deferred.without_output",
 	 "Samples leaf's body with defer_callchain, without defer_output; what the sample "
 	 "holds, and the deferred record, if any.",
-	 .probe = defer_leaf_body, .how = false},
+	 .probe = defer_leaf_body, .parameter = false},
 	{"deferred.deep", "Adds 300 callers; by how many addresses the deferred chain grows.",
 	 .probe = defer_deep_chain},
 	{"deferred.frame.cycle",

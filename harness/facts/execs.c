@@ -32,13 +32,13 @@ static void execute(struct jp_answer *answer)
 	int program = jp_tiny_make(answer);
 	struct jp_watch watch;
 
-	attr.enable_on_exec = answer->how == ENABLED;
-	if (answer->how == REMOVED)
+	attr.enable_on_exec = answer->parameter == ENABLED;
+	if (answer->parameter == REMOVED)
 		jp_attr_set_bit(&attr, JP_ATTR_REMOVE_ON_EXEC);
-	if (program < 0 || !(answer->how == ENABLED ? jp_watch_open_disabled : jp_watch_open)(
+	if (program < 0 || !(answer->parameter == ENABLED ? jp_watch_open_disabled : jp_watch_open)(
 				   &watch, &attr, JP_WATCH_PAGES, answer))
 		return;
-	jp_tiny_in_child(answer, program, ways[answer->how]);
+	jp_tiny_in_child(answer, program, ways[answer->parameter]);
 	jp_answer_records(answer, &watch);
 }
 
@@ -46,22 +46,22 @@ static const struct jp_fact facts[] = {
 	{"process.exec",
 	 "B, a child of A, executes a static program from a memfd by its path in /proc; all "
 	 "records.",
-	 .probe = execute, .how = BY_PATH},
+	 .probe = execute, .parameter = BY_PATH},
 	{"process.exec.by_descriptor",
 	 "B, a child of A, executes a memfd by its descriptor 99 (execveat); all records, which "
 	 "show the process's name.",
-	 .probe = execute, .how = BY_DESCRIPTOR},
+	 .probe = execute, .parameter = BY_DESCRIPTOR},
 	{"process.exec.by_thread",
 	 "A thread (C) of B, a child of A, executes a program; all records, which show the end "
 	 "of B's other thread.",
-	 .probe = execute, .how = BY_THREAD},
+	 .probe = execute, .parameter = BY_THREAD},
 	{"process.exec.remove_on_exec",
 	 "B, a child of A, executes a static program from a memfd with attr.remove_on_exec; all "
 	 "records.",
-	 .probe = execute, .how = REMOVED},
+	 .probe = execute, .parameter = REMOVED},
 	{"process.exec.enable_on_exec",
 	 "B, a child of A, executes a static program from a memfd with an event that is "
 	 "disabled until the exec; all records.",
-	 .probe = execute, .how = ENABLED},
+	 .probe = execute, .parameter = ENABLED},
 };
 JP_REGISTER_ROWS(fact, facts);

@@ -25,8 +25,8 @@ struct jp_answer_item {
 /* The answer of a probe: the fact's value, or what was missing. In memory shared with the parent of
  * the probe's process. */
 struct jp_answer {
-	long how;      /* jp_fact.how of the requested fact */
-	bool complete; /* the probe has ended without a crash */
+	long parameter; /* jp_fact.how of the requested fact */
+	bool complete;  /* the probe has ended without a crash */
 	bool is_list;
 	bool overflow;
 	unsigned int count;
@@ -39,7 +39,7 @@ struct jp_fact {
 	const char *name;  /* FAMILY.WHAT[.HOW], such as "process.exec.by_thread" */
 	const char *about; /* one sentence: what the probe does, and the meaning of the value */
 	void (*probe)(struct jp_answer *answer);
-	long how; /* parameter that the probe finds in its answer */
+	long parameter; /* parameter that the probe finds in its answer */
 	/* A probe to which the event of jp_watch_sideband() is passed, already open. Unless @bit is
 	 * 0, its attr also has that flag. */
 	void (*watched)(struct jp_answer *answer, struct jp_watch *watch);

@@ -48,7 +48,7 @@ run_probe(const struct jp_fact *fact, struct jp_answer *answer)
 	for (int fd = 0; fd <= STDERR_FILENO && null >= 0; fd++)
 		dup2(null, fd);
 	pin_to_one_cpu(answer);
-	answer->how = fact->how;
+	answer->parameter = fact->parameter;
 	if (fact->bit)
 		jp_attr_set_bit(&attr, fact->bit);
 	if (fact->probe)

@@ -55,7 +55,8 @@ static int map_and_end(void *context)
 static void clone_child(struct jp_answer *answer, struct jp_watch *watch)
 {
 	static char stack[1 << 16] __attribute__((aligned(16)));
-	pid_t pid = clone(map_and_end, stack + sizeof(stack), (int)answer->how | SIGCHLD, answer);
+	pid_t pid =
+		clone(map_and_end, stack + sizeof(stack), (int)answer->parameter | SIGCHLD, answer);
 
 	if (pid < 0)
 		jp_answer_failed(answer, "clone");
@@ -163,9 +164,9 @@ static const struct jp_fact facts[] = {
 	{"process.shared_memory",
 	 "B, which shares A's memory (CLONE_VM), maps a page r-x; all records, which show the "
 	 "process of the mapping.",
-	 .watched = clone_child, .how = CLONE_VM},
+	 .watched = clone_child, .parameter = CLONE_VM},
 	{"process.pid_namespace", "B, in a pid namespace of its own, maps a page r-x; all records.",
-	 .watched = clone_child, .how = CLONE_NEWPID},
+	 .watched = clone_child, .parameter = CLONE_NEWPID},
 	{"process.clone3.set_tid",
 	 "Calls clone3 with set_tid; whether the child has the requested pid, or the error.",
 	 .probe = clone_with_pid},

@@ -70,7 +70,7 @@ static void map_by_thread(struct jp_answer *answer)
 	pthread_t thread;
 	int error;
 
-	attr.inherit = answer->how != 0;
+	attr.inherit = answer->parameter != 0;
 	attr.task = 0;
 	if (!jp_watch_open(&watch, &attr, 16, answer))
 		return;
@@ -140,10 +140,10 @@ static const struct jp_fact facts[] = {
 	{"record.map.by_thread",
 	 "A thread (B) of process A maps a page r-x; all records, with their process and "
 	 "thread.",
-	 .probe = map_by_thread, .how = true},
+	 .probe = map_by_thread, .parameter = true},
 	{"record.map.by_thread.without_inherit",
 	 "A thread (B) of process A maps a page r-x while the event of A's first thread has no "
 	 "attr.inherit; all records.",
-	 .probe = map_by_thread, .how = false},
+	 .probe = map_by_thread, .parameter = false},
 };
 JP_REGISTER_ROWS(fact, facts);

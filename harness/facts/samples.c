@@ -167,10 +167,11 @@ static void dump_stack(struct jp_answer *answer)
 	/* Request no callchain, whose length depends on the C library. */
 	attr.sample_type &= ~(uint64_t)PERF_SAMPLE_CALLCHAIN;
 	attr.sample_type |= PERF_SAMPLE_STACK_USER;
-	attr.sample_stack_user = answer->how == SHORT_STACK ? 8192 : (uint32_t)answer->how;
+	attr.sample_stack_user =
+		answer->parameter == SHORT_STACK ? 8192 : (uint32_t)answer->parameter;
 	if (!jp_watch_open(&watch, &attr, 32, answer))
 		return;
-	if (answer->how == SHORT_STACK) {
+	if (answer->parameter == SHORT_STACK) {
 		jp_test_region_map(answer, 0, 4, JP_RW);
 		jp_test_region_write(0, 4);
 		jp_code_on_stack(jp_test_region_at(4), jp_code_leaf);
@@ -216,14 +217,14 @@ static const struct jp_fact facts[] = {
 	 .probe = compare_registers},
 	{"sample.stack.8192",
 	 "Requests a stack dump of 8192 bytes, all present; sizes in the record.",
-	 .probe = dump_stack, .how = 8192},
+	 .probe = dump_stack, .parameter = 8192},
 	{"sample.stack.65528",
 	 "Requests a stack dump of 65528 bytes, for which a record (64 KiB) has no room; sizes "
 	 "in the record.",
-	 .probe = dump_stack, .how = 65528},
+	 .probe = dump_stack, .parameter = 65528},
 	{"sample.stack.at_top",
 	 "Requests a stack dump of 8192 bytes where the stack's mapping ends after 16; sizes in "
 	 "the record.",
-	 .probe = dump_stack, .how = SHORT_STACK},
+	 .probe = dump_stack, .parameter = SHORT_STACK},
 };
 JP_REGISTER_ROWS(fact, facts);

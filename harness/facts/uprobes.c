@@ -99,12 +99,12 @@ static jp_code get_leaf(enum where where)
  * return, when jp_code_middle() calls it. */
 static void walk_at_probe(struct jp_answer *answer)
 {
-	jp_code leaf = get_leaf((enum where)answer->how);
+	jp_code leaf = get_leaf((enum where)answer->parameter);
 	struct jp_watch watch;
 	struct place place;
 
 	if (!find_place(answer, (const void *)leaf, &place) ||
-	    !open_probe(&watch, &place, answer->how == RETURN, answer))
+	    !open_probe(&watch, &place, answer->parameter == RETURN, answer))
 		return;
 	jp_code_outer(jp_code_middle, leaf);
 	jp_answer_chain(answer, &watch);
@@ -127,12 +127,12 @@ static void walk_over_pending_return(struct jp_answer *answer)
  * called three times. */
 static void list_probe_mappings(struct jp_answer *answer)
 {
-	jp_code leaf = get_leaf((enum where)answer->how);
+	jp_code leaf = get_leaf((enum where)answer->parameter);
 	struct jp_watch maps, watch;
 	struct place place;
 
 	if (!find_place(answer, (const void *)leaf, &place) || !jp_watch_code(&maps, answer) ||
-	    !open_probe(&watch, &place, answer->how == RETURN, answer))
+	    !open_probe(&watch, &place, answer->parameter == RETURN, answer))
 		return;
 	for (int i = 0; i < 3; i++)
 		jp_code_outer(jp_code_middle, leaf);
@@ -187,39 +187,39 @@ static void hit_memfd_probe(struct jp_answer *answer)
 static const struct jp_fact facts[] = {
 	{"uprobe.chain.push",
 	 "outer calls middle, middle calls leaf; the chain of a uprobe at leaf's push %rbp.",
-	 .probe = walk_at_probe, .how = PUSH},
+	 .probe = walk_at_probe, .parameter = PUSH},
 	{"uprobe.chain.endbr64",
 	 "outer calls middle, middle calls a leaf that begins with endbr64; the chain of a "
 	 "uprobe there.",
-	 .probe = walk_at_probe, .how = ENDBR64},
+	 .probe = walk_at_probe, .parameter = ENDBR64},
 	{"uprobe.chain.nop5",
 	 "outer calls middle, middle calls a leaf that begins with a nop of five bytes; the "
 	 "chain of a uprobe there.",
-	 .probe = walk_at_probe, .how = NOP5},
+	 .probe = walk_at_probe, .parameter = NOP5},
 	{"uprobe.chain.pending_return",
 	 "A uretprobe waits for leaf's return; the chain of a breakpoint in leaf's body "
 	 "(\"elsewhere\": the kernel's trampoline replaces the caller).",
 	 .probe = walk_over_pending_return},
 	{"uprobe.chain.return", "A uretprobe of leaf is hit; its chain.", .probe = walk_at_probe,
-	 .how = RETURN},
+	 .parameter = RETURN},
 	{"uprobe.maps.nop5",
 	 "A uprobe at a nop of five bytes is hit three times; records of the mappings that the "
 	 "kernel adds.",
-	 .probe = list_probe_mappings, .how = NOP5},
+	 .probe = list_probe_mappings, .parameter = NOP5},
 	{"uprobe.maps.nop10",
 	 "A uprobe at a nop of ten bytes is hit three times; records of the mappings that the "
 	 "kernel adds.",
-	 .probe = list_probe_mappings, .how = NOP10},
+	 .probe = list_probe_mappings, .parameter = NOP10},
 	{"uprobe.open.nop10",
 	 "Opens a uprobe at a nop of ten bytes with a segment prefix; ok or the error.",
 	 .probe = open_nop10},
 	{"uprobe.maps.push",
 	 "A uprobe at push %rbp, which the kernel emulates, is hit three times; records of the "
 	 "mappings that the kernel adds.",
-	 .probe = list_probe_mappings, .how = PUSH},
+	 .probe = list_probe_mappings, .parameter = PUSH},
 	{"uprobe.maps.return",
 	 "A uretprobe is hit three times; records of the mappings that the kernel adds.",
-	 .probe = list_probe_mappings, .how = RETURN},
+	 .probe = list_probe_mappings, .parameter = RETURN},
 	{"uprobe.memfd",
 	 "Code in a memfd is mapped shared and private, and called once each way; hits of a uprobe "
 	 "in the memfd.",

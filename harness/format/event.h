@@ -74,7 +74,7 @@ struct jp_machine;
 enum { JP_REGS = 33 };
 struct jp_regs {
 	const struct jp_machine *machine; /* machine of the registers */
-	uint64_t known;                   /* bit i: r[i] is known */
+	uint64_t mask;                    /* bit i: r[i] is known */
 	uint64_t r[JP_REGS];
 };
 
@@ -131,8 +131,9 @@ struct jp_event {
 		uint64_t time;  /* 0: the record has no time */
 		uint64_t after; /* truth: the event happened within [before, after] */
 	};
-	uint64_t before; /* truth: see @after; perf.data: equal to @time */
-	uint64_t at; /* file offset of the record, or of the compressed record that contains it */
+	uint64_t before;      /* truth: see @after; perf.data: equal to @time */
+	uint64_t file_offset; /* file offset of the record, or of the compressed record that
+				 contains it */
 	uint32_t pid, tid, cpu;
 	uint32_t reserved; /* the 32 bits after the CPU number in the record; the kernel writes 0 */
 	uint32_t by_pid, by_tid; /* pid and tid of the thread that ran when the kernel wrote the

@@ -74,7 +74,7 @@ static int find_markers(void *context, const struct jp_event *event)
 	if (event->type != JP_EVENT_MAP)
 		return 0;
 	return jp_inject_marker(&inject->dumps, event,
-				&inject->reader.attrs.all[event->attr].layout)
+				&inject->reader.attrs.list[event->attr].layout)
 		       ? fail_for_memory(inject)
 		       : 0;
 }
@@ -87,7 +87,7 @@ static int find_time_conv(void *context, const unsigned char *bytes, uint64_t si
 	memcpy(&record, bytes, sizeof(record));
 	if (record.type == JP_PERF_RECORD_TIME_CONV &&
 	    size >= sizeof(record) + 3 * sizeof(uint64_t))
-		inject->conv = (struct jp_time_conv){.known = true,
+		inject->conv = (struct jp_time_conv){.is_known = true,
 						     .shift = jp_load64(bytes + 8),
 						     .mult = jp_load64(bytes + 16),
 						     .zero = jp_load64(bytes + 24)};
@@ -126,8 +126,8 @@ static int put_code(struct jp_injection *inject, const struct jp_loaded_code *co
 	jp_output_put(
 		inject->output, inject->record,
 		jp_perf_encode(&marker->layout, &event, inject->record, sizeof(inject->record)));
-	if (code->from &&
-	    jp_inject_spaces_code(inject->spaces, code->pid, code->from, code->size, false))
+	if (code->moved_from &&
+	    jp_inject_spaces_code(inject->spaces, code->pid, code->moved_from, code->size, false))
 		return fail_for_memory(inject);
 	return jp_inject_spaces_code(inject->spaces, code->pid, code->addr, event.map.len, true)
 		       ? fail_for_memory(inject)

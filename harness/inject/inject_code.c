@@ -23,7 +23,7 @@ void jp_inject_dumps_free(struct jp_inject_dumps *dumps)
 		free(dumps->markers[--dumps->nr_markers].path);
 	while (dumps->nr_files)
 		free(dumps->files[--dumps->nr_files].path);
-	jp_text_pool_free(&dumps->known);
+	jp_text_pool_free(&dumps->paths);
 	free(dumps->markers);
 	free(dumps->files);
 	free(dumps->codes);

@@ -17,8 +17,8 @@
 /* A mapping record that shows a jitdump: the process that writes a jitdump maps the file so that
  * perf finds it. Also serves as a template for the records that inject adds to that process. */
 struct jp_marker {
-	/* @pid: pid in the capture; @named: pid in the file name jit-PID.dump. */
-	uint32_t pid, named;
+	/* @pid: pid in the capture; @named_pid: pid in the file name jit-PID.dump. */
+	uint32_t pid, named_pid;
 	char *path;
 	bool has_identity;
 	uint64_t ino;
@@ -34,11 +34,11 @@ struct jp_code_file {
 	uint64_t ino;
 };
 
-/* Code that a LOAD (@from is 0) or a MOVE (away from address @from) of a jitdump placed at
- * @addr. */
+/* Code that a LOAD (@moved_from is 0) or a MOVE (away from address @moved_from) of a jitdump
+ * placed at @addr. */
 struct jp_loaded_code {
 	uint64_t time; /* ns; if mapping records have no times, @nth of the marker */
-	uint64_t addr, size, from, pgoff;
+	uint64_t addr, size, moved_from, pgoff;
 	uint32_t tables; /* bytes of unwinding tables after the code */
 	uint32_t pid, file, marker;
 	size_t nth; /* number of the code in the order in which jitdumps were read */
@@ -50,7 +50,7 @@ struct jp_inject_dumps {
 	bool timeless;   /* a marker has no time */
 	uint64_t events; /* number of the capture's records so far */
 	/* One key for each process and jitdump, to add no marker twice. */
-	struct jp_text_pool known;
+	struct jp_text_pool paths;
 	struct jp_code_file *files;
 	size_t nr_files, files_capacity;
 	struct jp_loaded_code *codes; /* sorted by time once all jitdumps were read */
@@ -59,7 +59,7 @@ struct jp_inject_dumps {
 
 /* Conversion of CPU counter values to the capture's time, from a TIME_CONV record. */
 struct jp_time_conv {
-	bool known;
+	bool is_known;
 	uint64_t shift, mult, zero;
 };
 struct jp_inject_read {

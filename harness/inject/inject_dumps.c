@@ -23,7 +23,7 @@ enum {
 /* Contents of an UNWINDING_INFO record, which belongs to the next LOAD record. */
 struct dump_tables {
 	const unsigned char *eh_frame;
-	uint64_t size, mapped;
+	uint64_t size, mapped_size;
 };
 
 /* State while one jitdump is read. */
@@ -35,8 +35,8 @@ struct dump_reading {
 	struct jp_jitdump *file;
 	struct jp_jit_function *functions; /* one for each of the dump's codes */
 	uint64_t *indices;                 /* code_index of each function */
-	/* @first: index of this jitdump's first code in dumps->codes. */
-	size_t count, capacity, indices_capacity, first;
+	/* @first_code: index of this jitdump's first code in dumps->codes. */
+	size_t count, capacity, indices_capacity, first_code;
 	/* Lookup of the function that a MOVE moves, filled from the first MOVE on. @numbers:
 	 * code_index -> a small number; @places: (that number, pid) -> 1 + the latest function.
 	 * Both contain the first @placed functions. */
@@ -47,8 +47,8 @@ struct dump_reading {
 	unsigned int next_pending;
 	struct dump_tables tables; /* tables of the next LOAD */
 	uint64_t unmapped_pids, unloaded, unused;
-	uint64_t gaps, skipped; /* @gaps: number of places with invalid bytes; @skipped: number of
-				   these bytes */
+	uint64_t gaps, nr_skipped; /* @gaps: number of places with invalid bytes; @nr_skipped:
+				   number of these bytes */
 };
 
 /* Converts a time as perf does (util/tsc.c, tsc_to_perf_time()). Returns the marker's place in a
@@ -133,7 +133,7 @@ static int64_t find_latest_function(struct dump_reading *dump, uint32_t pid, uin
 
 	for (; dump->placed < dump->count; dump->placed++) {
 		uint64_t known = dump->indices[dump->placed];
-		uint32_t owner = dump->dumps->codes[dump->first + dump->placed].pid;
+		uint32_t owner = dump->dumps->codes[dump->first_code + dump->placed].pid;
 
 		if (!note_function(dump, owner, known, dump->placed) ||
 		    !note_function(dump, ANY, known, dump->placed))
@@ -197,7 +197,7 @@ static int add_load(struct dump_reading *dump, const struct jp_jitdump_record *r
 		.size = code.size,
 		.eh_frame = tables.eh_frame,
 		.eh_frame_size = tables.size,
-		.tables = tables.mapped ? (-code.size & 7) + tables.mapped : 0,
+		.tables = tables.mapped_size ? (-code.size & 7) + tables.mapped_size : 0,
 	};
 	attach_line_table(dump, code.addr, function);
 	dump->read->summary->loads++;
@@ -209,7 +209,7 @@ static int add_move(struct dump_reading *dump, const struct jp_jitdump_record *r
 	struct jp_loaded_code code = {
 		.time = convert_to_capture_time(dump, record->time),
 		.addr = record->move.to,
-		.from = record->move.from,
+		.moved_from = record->move.from,
 	};
 	struct jp_jit_function *function;
 	int64_t moved;
@@ -246,7 +246,7 @@ static struct dump_tables parse_tables(const struct jp_jitdump_record *record)
 				     .size = record->unwinding.size - record->unwinding.hdr_size};
 
 	if (tables.size && record->unwinding.mapped_size == record->unwinding.size)
-		tables.mapped = record->unwinding.mapped_size;
+		tables.mapped_size = record->unwinding.mapped_size;
 	return tables;
 }
 
@@ -279,7 +279,7 @@ static const char *check_clock(const struct dump_reading *dump)
 	if (dump->dumps->timeless)
 		return NULL;
 	if (jp_jitdump_header(dump->file)->flags & JP_JITDUMP_ARCH_TIMESTAMP)
-		return dump->read->conv.known && dump->read->conv.shift < 64
+		return dump->read->conv.is_known && dump->read->conv.shift < 64
 			       ? NULL
 			       : "its times are the CPU's counter, and the capture has no "
 				 "TIME_CONV "
@@ -303,19 +303,19 @@ static int skip_gap(struct dump_reading *dump, const struct jp_error *reason)
 	}
 	/* Line and unwinding tables before the invalid bytes belong to a LOAD that was lost. */
 	dump->tables = (struct dump_tables){0};
-	dump->skipped += gap.size;
+	dump->nr_skipped += gap.size;
 	if (dump->gaps++ >= MOST_GAPS)
 		return 0;
 	if (gap.end)
 		jp_inject_report(dump->read,
 				 "%s: %" PRIu64 " bytes skipped from offset %" PRIu64
 				 " to the end; the records before are used",
-				 reason->text, gap.size, gap.at);
+				 reason->text, gap.size, gap.offset);
 	else if (gap.size)
 		jp_inject_report(dump->read,
 				 "%s: %" PRIu64 " bytes skipped from offset %" PRIu64
 				 " to the next valid record",
-				 reason->text, gap.size, gap.at);
+				 reason->text, gap.size, gap.offset);
 	else
 		jp_inject_report(dump->read,
 				 "%s: bytes are missing before; the last record holds others, "
@@ -347,7 +347,7 @@ static int read_records(struct dump_reading *dump, struct jp_error *err)
 		jp_inject_report(dump->read,
 				 "%s: bytes that are no record in %" PRIu64 " more places; %" PRIu64
 				 " bytes skipped in all",
-				 dump->path, dump->gaps - MOST_GAPS, dump->skipped);
+				 dump->path, dump->gaps - MOST_GAPS, dump->nr_skipped);
 	for (int i = 0; i < PENDING; i++)
 		dump->unused += dump->pending[i].debug.count != 0;
 	summary->bad_records += dump->unloaded + dump->unmapped_pids + dump->unused;
@@ -385,7 +385,7 @@ int jp_inject_read_dump(struct jp_inject_dumps *dumps, size_t marker, const char
 				    .dumps = dumps,
 				    .marker = marker,
 				    .path = path,
-				    .first = dumps->nr_codes};
+				    .first_code = dumps->nr_codes};
 	struct jp_error reason;
 	const char *trouble;
 	uint64_t size;
@@ -412,7 +412,7 @@ int jp_inject_read_dump(struct jp_inject_dumps *dumps, size_t marker, const char
 						 .elf_mach = jp_jitdump_header(dump.file)->elf_mach,
 						 .functions = dump.functions,
 						 .count = dump.count,
-						 .first = dump.first},
+						 .first_code = dump.first_code},
 			read, err);
 	jp_jitdump_close(dump.file);
 	free(dump.functions);

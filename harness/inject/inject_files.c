@@ -56,15 +56,15 @@ static int write_sorted_functions(const struct jp_inject_code *code,
 		read->summary->elf_bytes += elf.size;
 		for (size_t j = i; j < next; j++) {
 			struct jp_loaded_code *loaded =
-				&dumps->codes[code->first + (sorted[j] - code->functions)];
+				&dumps->codes[code->first_code + (sorted[j] - code->functions)];
 
 			loaded->file = dumps->nr_files - 1;
 			loaded->pgoff = sorted[j]->offset;
 			/* If the file holds only this function, and the process has unwinding
 			 * tables after the code, the mapping covers the tables too. */
 			if (sorted[j]->tables && next - i == 1 &&
-			    elf.mapped - loaded->pgoff <= loaded->size + sorted[j]->tables)
-				loaded->tables = elf.mapped - loaded->pgoff - loaded->size;
+			    elf.mapped_end - loaded->pgoff <= loaded->size + sorted[j]->tables)
+				loaded->tables = elf.mapped_end - loaded->pgoff - loaded->size;
 		}
 	}
 	read->summary->bad_records += bad_frames;

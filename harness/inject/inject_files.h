@@ -15,7 +15,7 @@ struct jp_inject_code {
 	const char *path; /* path of the jitdump */
 	uint32_t elf_mach;
 	struct jp_jit_function *functions;
-	size_t count, first; /* @first: index of functions[0] in dumps->codes */
+	size_t count, first_code; /* @first_code: index of functions[0] in dumps->codes */
 };
 
 /* Writes the ELF files of @code, and stores in each of its entries in dumps->codes the file and the

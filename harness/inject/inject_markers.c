@@ -62,11 +62,11 @@ int jp_inject_marker(struct jp_inject_dumps *dumps, const struct jp_event *event
 	int fresh;
 
 	if (event->kernel_map || !jp_mapping_holds_code(event) ||
-	    !parse_marker_name(event->map.name, &marker.named))
+	    !parse_marker_name(event->map.name, &marker.named_pid))
 		return 0;
-	fresh = note_mapping(&dumps->known, &marker, event->map.name, !marker.has_identity);
+	fresh = note_mapping(&dumps->paths, &marker, event->map.name, !marker.has_identity);
 	if (fresh > 0 &&
-	    note_mapping(&dumps->known, &marker, event->map.name, marker.has_identity) < 0)
+	    note_mapping(&dumps->paths, &marker, event->map.name, marker.has_identity) < 0)
 		fresh = -ENOMEM;
 	if (fresh <= 0)
 		return fresh;
@@ -94,10 +94,10 @@ static char *build_dump_path(const struct jp_inject_read *read, const struct jp_
 	return path;
 }
 
-/* Key of a jitdump file to which markers lead. @named: the entry counts only markers whose process
- * has the pid in the file's name. */
+/* Key of a jitdump file to which markers lead. @is_named: the entry counts only markers whose
+ * process has the pid in the file's name. */
 struct dump_file {
-	uint64_t dev, ino, named;
+	uint64_t dev, ino, is_named;
 };
 
 /* Returns the entry of the file @st, whose value is the file's first marker, or NULL without
@@ -133,7 +133,7 @@ static int note_file(struct jp_text_pool *files, struct jp_marker *marker,
 	fd = jp_inject_open(read, path, -1, &size, &reason);
 	if (fd < 0 || fstat(fd, &st) || is_other_file(marker, read, &st))
 		return 0;
-	for (int is_named = 0; is_named <= (marker->pid == marker->named); is_named++) {
+	for (int is_named = 0; is_named <= (marker->pid == marker->named_pid); is_named++) {
 		struct jp_text *first = find_first_marker(files, &st, is_named);
 
 		if (!first)
@@ -151,7 +151,7 @@ static int find_owner(struct jp_text_pool *files, const struct jp_marker *marker
 {
 	const struct jp_text *named = find_first_marker(files, st, true),
 			     *any = find_first_marker(files, st, false);
-	const bool is_own = marker->pid == marker->named;
+	const bool is_own = marker->pid == marker->named_pid;
 	const struct jp_marker *first;
 
 	if (!named || !any)

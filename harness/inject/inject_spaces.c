@@ -21,7 +21,7 @@ struct code_space {
 	struct jp_ranges *mappings; /* range -> number_mapping() of its last record; NULL: the
 				       process has no code */
 	struct jp_ranges *code;     /* code that is loaded now; NULL: none was ever loaded */
-	bool wanted;
+	bool is_wanted;
 };
 
 struct jp_inject_spaces {
@@ -54,7 +54,7 @@ static int inherit_space(void *context, struct jp_process *child, struct jp_proc
 	const struct code_space *from = (const struct code_space *)parent;
 	struct code_space *to = (struct code_space *)child;
 
-	if (!from->mappings || !(from->code || to->wanted))
+	if (!from->mappings || !(from->code || to->is_wanted))
 		return 0;
 	free_ranges(to);
 	to->mappings = jp_ranges_share(from->mappings);
@@ -109,7 +109,7 @@ int jp_inject_spaces_want(struct jp_inject_spaces *spaces, uint32_t pid)
 
 	if (!space)
 		return -ENOMEM;
-	space->wanted = true;
+	space->is_wanted = true;
 	return 0;
 }
 

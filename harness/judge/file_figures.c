@@ -76,9 +76,9 @@ static void count_sample_without_process(struct jp_file_figures *figures,
 	const bool guest = mode == JP_CPU_GUEST_KERNEL || mode == JP_CPU_GUEST_USER;
 
 	figures->nobody.samples++;
-	figures->nobody.sampled[guest                ? JP_PLACE_GUEST
-				: event->sample.user ? JP_PLACE_UNMAPPED
-						     : JP_PLACE_KERNEL]++;
+	figures->nobody.nr_samples[guest                ? JP_PLACE_GUEST
+				   : event->sample.user ? JP_PLACE_UNMAPPED
+							: JP_PLACE_KERNEL]++;
 }
 
 static int count_sample(struct jp_file_figures *all, const struct jp_event *event)
@@ -100,10 +100,10 @@ static int count_sample(struct jp_file_figures *all, const struct jp_event *even
 		jp_places_update_epoch(all->places, process->places);
 	figures = &process->figures;
 	figures->samples++;
-	figures->sampled[event->sample.user
-				 ? jp_places_at(all->places, process->places, event->sample.ip)
-					   ->place
-				 : JP_PLACE_KERNEL]++;
+	figures->nr_samples[event->sample.user
+				    ? jp_places_at(all->places, process->places, event->sample.ip)
+					      ->place
+				    : JP_PLACE_KERNEL]++;
 	nr_user = jp_event_user_chain(event, &user);
 	for (uint64_t i = 0, first; i < nr_user;) {
 		if (user[i] >= JP_CONTEXT_MAX) {
@@ -176,7 +176,7 @@ static void add_figures(struct jp_figures *to, const struct jp_figures *from)
 	for (size_t i = 0; i < JP_MAP_PLACES; i++)
 		to->mmap2[i] += from->mmap2[i];
 	for (size_t i = 0; i < JP_PLACES; i++)
-		to->sampled[i] += from->sampled[i];
+		to->nr_samples[i] += from->nr_samples[i];
 }
 
 /* Counts the MMAP records as mappings if the whole file contains no MMAP2 record. */

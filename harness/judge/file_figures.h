@@ -24,7 +24,7 @@ struct jp_figures {
 	uint64_t mmap2[JP_MAP_PLACES]; /* number of MMAP2 records by place; of MMAP records if the
 					  file has no MMAP2 */
 	uint64_t mmap[JP_MAP_PLACES];
-	uint64_t sampled[JP_PLACES]; /* number of samples by the place of the sampled address */
+	uint64_t nr_samples[JP_PLACES]; /* number of samples by the place of the sampled address */
 };
 
 struct jp_process_figures {

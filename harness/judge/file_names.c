@@ -19,7 +19,7 @@ struct known_name {
 	uint32_t pid;
 	uint16_t since;
 	uint8_t how;
-	bool taken;
+	bool is_set;
 };
 
 enum { KNOWN = 16384 };
@@ -64,7 +64,7 @@ static const struct known_name *get_name(struct jp_file_names *file_names, uint3
 				   50];
 	struct jp_name name;
 
-	if (known->taken && known->addr == addr && known->pid == pid &&
+	if (known->is_set && known->addr == addr && known->pid == pid &&
 	    known->generation == generation)
 		return known;
 	name = jp_names_find(file_names->names,
@@ -89,7 +89,7 @@ int jp_file_names_count(struct jp_file_names *file_names, const struct jp_event 
 	counts->samples++;
 	counts->how[name->how]++;
 	for (size_t i = 0; name->how < JP_NAME_NAMED && i < JP_NAMING_PERFS; i++)
-		counts->named[i] += name->since <= versions[i];
+		counts->nr_named[i] += name->since <= versions[i];
 	return 0;
 }
 
@@ -103,7 +103,7 @@ void jp_file_names_total(const struct jp_file_names *file_names, struct jp_name_
 		for (size_t i = 0; i < JP_NAME_HOWS; i++)
 			total->how[i] += counts->how[i];
 		for (size_t i = 0; i < JP_NAMING_PERFS; i++)
-			total->named[i] += counts->named[i];
+			total->nr_named[i] += counts->nr_named[i];
 	}
 }
 

@@ -18,7 +18,7 @@ extern const char *const jp_naming_perf_text[JP_NAMING_PERFS];
 struct jp_name_counts {
 	uint64_t samples; /* number of samples with a user address */
 	uint64_t how[JP_NAME_HOWS];
-	uint64_t named[JP_NAMING_PERFS]; /* number of named samples, by version of perf */
+	uint64_t nr_named[JP_NAMING_PERFS]; /* number of named samples, by version of perf */
 };
 
 struct jp_file_names;

@@ -84,7 +84,7 @@ int jp_findings_append(struct jp_findings *findings, const struct jp_findings *m
 			return -ENOMEM;
 	for (enum jp_method method = 0; method < JP_METHODS; method++) {
 		findings->judged[method] |= more->judged[method];
-		findings->predicted[method] += more->predicted[method];
+		findings->nr_predicted[method] += more->nr_predicted[method];
 		for (int verdict = 0; verdict < JP_VERDICTS; verdict++) {
 			findings->verdicts[method][verdict] += more->verdicts[method][verdict];
 			findings->in_kernel[method][verdict] += more->in_kernel[method][verdict];
@@ -163,7 +163,7 @@ int jp_findings_count_failure(struct jp_findings *findings, const char *kind, co
 	if (exception->count > 1)
 		return 0;
 	va_start(ap, first);
-	vsnprintf(exception->first, sizeof(exception->first), first, ap);
+	vsnprintf(exception->example, sizeof(exception->example), first, ap);
 	va_end(ap);
 	return 0;
 }

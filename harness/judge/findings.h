@@ -37,9 +37,9 @@ struct jp_exception {
 	 * pid, which writes the files of this pid anew; and code that a process loaded into an
 	 * address space which it shares with its parent. */
 	uint64_t replaced, shared;
-	char metric[48]; /* "broken.dump": @kind and @method, for readers */
-	char first[400]; /* description of the first occurrence: time, process, ip, function+offset,
-			    what was missing where */
+	char metric[48];   /* "broken.dump": @kind and @method, for readers */
+	char example[400]; /* description of the first occurrence: time, process, ip,
+			    function+offset, what was missing where */
 };
 
 /* Whether another program (a reader, such as perf) shows the same samples and names as this
@@ -65,7 +65,7 @@ struct jp_findings {
 	uint64_t verdicts[JP_METHODS][JP_VERDICTS];
 	uint64_t in_kernel[JP_METHODS][JP_VERDICTS]; /* the part of @verdicts about samples taken in
 							the kernel */
-	uint64_t predicted[JP_METHODS]; /* number of samples whose walked stack is as the truth
+	uint64_t nr_predicted[JP_METHODS]; /* number of samples whose walked stack is as the truth
 					   predicts for the method */
 	bool judged[JP_METHODS];
 	struct jp_accounts

@@ -28,7 +28,7 @@ struct judge_side {
 	size_t nr_works;
 	struct jp_extras extras;
 	size_t next_extra;
-	struct jp_spans known;
+	struct jp_spans spans;
 	struct jp_replay *spaces, *injected_spaces;
 };
 
@@ -41,7 +41,7 @@ struct judging {
 	size_t nr_sides;
 	bool in_injected;
 	const struct jp_machine *machine; /* machine of the truth */
-	const struct jp_perfdata_summary *held;
+	const struct jp_perfdata_summary *summary;
 	struct jp_perfdata_summary held_injected;
 };
 
@@ -92,12 +92,12 @@ static int begin_judging_side(struct judging *judging, const struct jp_control *
 					      .asked = &judging->asked,
 					      .added_back = control,
 					      .truth = &judging->truth,
-					      .known = &side->known,
-					      .held = judging->held,
-					      .held_injected = &judging->held_injected,
+					      .recorded = &side->spans,
+					      .summary = judging->summary,
+					      .injected_summary = &judging->held_injected,
 					      .machine = judging->machine,
 					      .spaces = side->spaces};
-		if (begin_work(work, judging->evidence->declared.lacks))
+		if (begin_work(work, judging->evidence->declared.lacking))
 			return -ENOMEM;
 	}
 	return 0;
@@ -118,7 +118,7 @@ static int apply_event(struct judging *judging, struct judge_side *side,
 	if (event->type != JP_EVENT_SAMPLE)
 		failed = jp_replay_apply(spaces, event);
 	if (!failed && !judging->in_injected)
-		failed = jp_spans_apply_event(&side->known, spaces, event);
+		failed = jp_spans_apply_event(&side->spans, spaces, event);
 	for (struct work *work = side->works; !failed && work < side->works + side->nr_works;
 	     work++)
 		if (work->watches && work->validator->handle(&work->view, event))
@@ -155,7 +155,7 @@ static int handle_event(void *context, const struct jp_event *event)
 
 	if (event->type == JP_EVENT_BUILD_ID)
 		return 0;
-	if (judging->evidence->declared.lacks & JP_LACKS_REGISTERS)
+	if (judging->evidence->declared.lacking & JP_LACKS_REGISTERS)
 		event = drop_registers(event, &copy);
 	if (!judging->in_injected)
 		jp_losses_count_event(&judging->losses, event);
@@ -268,7 +268,7 @@ static void free_side(struct judge_side *side)
 	}
 	free(side->works);
 	jp_extras_free(&side->extras);
-	jp_spans_free(&side->known);
+	jp_spans_free(&side->spans);
 	jp_replay_free(side->spaces);
 	jp_replay_free(side->injected_spaces);
 }
@@ -293,7 +293,7 @@ static int judge_sides(struct judging *judging, const struct jp_control *control
 	if (failed)
 		return failed;
 	/* Without a control there is no second side, and sides[1] has no spans. */
-	if (jp_spans_index(&judging->sides[0].known) || jp_spans_index(&judging->sides[1].known))
+	if (jp_spans_index(&judging->sides[0].spans) || jp_spans_index(&judging->sides[1].spans))
 		return jp_fail(err, ENOMEM, "%s: out of memory", evidence->dir);
 	end_file(judging);
 	if (judging->asked.injected)
@@ -309,7 +309,8 @@ static int judge_sides(struct judging *judging, const struct jp_control *control
 int jp_judge(const struct jp_evidence *evidence, const struct jp_asked *asked,
 	     const struct jp_control *control, struct jp_judgement *judgement, struct jp_error *err)
 {
-	struct judging judging = {.evidence = evidence, .asked = *asked, .held = &judgement->file};
+	struct judging judging = {
+		.evidence = evidence, .asked = *asked, .summary = &judgement->file};
 	int failed;
 
 	memset(judgement, 0, sizeof(*judgement));

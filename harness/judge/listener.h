@@ -20,10 +20,10 @@ struct jp_decision {
 /* A function that a jitdump publishes. */
 struct jp_publication {
 	const struct jp_truth_code *code;
-	uint64_t time;     /* time of its LOAD record, in ns */
-	uint64_t hidden;   /* time of the first mapping record over the function, in ns, after which
-			      perf no longer finds it; 0: never */
-	const char *hider; /* name in the mapping record over the function; NULL: none */
+	uint64_t time;      /* time of its LOAD record, in ns */
+	uint64_t hidden_at; /* time of the first mapping record over the function, in ns, after
+			    which perf no longer finds it; 0: never */
+	const char *hider;  /* name in the mapping record over the function; NULL: none */
 };
 
 /* Callbacks that receive each event and verdict while a case is judged, in order to draw a picture

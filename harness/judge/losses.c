@@ -8,7 +8,7 @@ void jp_losses_count_event(struct jp_losses *losses, const struct jp_event *even
 	uint64_t *lost;
 
 	if (event->type == JP_EVENT_THROTTLE)
-		losses->throttled++;
+		losses->nr_throttled++;
 	if (event->type != JP_EVENT_LOST && event->type != JP_EVENT_LOST_SAMPLES)
 		return;
 	/* If one event writes both samples and sideband, the loss may concern either: count it as

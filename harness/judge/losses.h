@@ -7,8 +7,9 @@
 /* Losses that the records of a capture report. Starts as all zero. */
 struct jp_losses {
 	uint64_t sideband, samples; /* number of lost sideband records, and of lost samples */
-	uint64_t throttled; /* number of times that the kernel stopped an event until the next tick
-			     */
+	uint64_t nr_throttled; /* number of times that the kernel stopped an event until the next
+				* tick
+				*/
 };
 
 void jp_losses_count_event(struct jp_losses *losses, const struct jp_event *event);

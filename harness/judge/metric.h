@@ -27,8 +27,8 @@ struct jp_role {
 	const char *column;      /* column of the scoreboard that shows k of n; NULL: none */
 	const char *faults;      /* column of the scoreboard to which each exception of the metric
 				    that nothing allows adds a fault; NULL: none */
-	bool elsewhere; /* @k counts samples outside of the code where the truth expects them */
-	bool foreign;   /* these are of other processes, which a capture of all CPUs contains */
+	bool is_elsewhere; /* @k counts samples outside of the code where the truth expects them */
+	bool foreign;      /* these are of other processes, which a capture of all CPUs contains */
 	/* Requirements of the second judgement of a control, which also has the left-out events: */
 	bool fault;  /* @k must be 0 */
 	bool steady; /* @k must not decrease */

@@ -167,8 +167,8 @@ static int update_after_act(struct jp_spans *spans, const struct jp_event *act)
 	int failed;
 
 	do {
-		failed = update_process(spans, spans->own, pid, act->before, after);
-		pid = shared ? jp_replay_sharing(spans->own, pid) : act->pid;
+		failed = update_process(spans, spans->spaces, pid, act->before, after);
+		pid = shared ? jp_replay_sharing(spans->spaces, pid) : act->pid;
 	} while (!failed && pid != act->pid);
 	return failed;
 }
@@ -177,13 +177,13 @@ int jp_spans_collect_from_truth(const struct jp_truth *truth, struct jp_spans *s
 {
 	int failed = 0;
 
-	*spans = (struct jp_spans){.own = jp_replay_new()};
-	if (!spans->own)
+	*spans = (struct jp_spans){.spaces = jp_replay_new()};
+	if (!spans->spaces)
 		return -ENOMEM;
 	for (size_t i = 0; !failed && i < truth->nr_acts; i++) {
 		const struct jp_event *act = &truth->acts[i];
 
-		failed = jp_replay_apply(spans->own, act) ?: update_after_act(spans, act);
+		failed = jp_replay_apply(spans->spaces, act) ?: update_after_act(spans, act);
 	}
 	return failed ?: jp_spans_index(spans);
 }
@@ -206,7 +206,7 @@ void jp_spans_free(struct jp_spans *spans)
 	jp_map_free(&spans->open);
 	jp_boxes_free(&spans->boxes);
 	free(spans->spans);
-	jp_replay_free(spans->own);
+	jp_replay_free(spans->spaces);
 	*spans = (struct jp_spans){0};
 }
 

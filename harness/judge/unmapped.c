@@ -76,7 +76,7 @@ static bool is_forked_while_attaching(const struct jp_evidence *evidence, uint32
 {
 	const struct jp_truth_incarnation *image = jp_truth_image_at(evidence->truth, pid, time);
 
-	return image && image->forked && !evidence->info.first_enabled &&
+	return image && image->is_forked && !evidence->info.first_enabled &&
 	       image->after > evidence->watched.started;
 }
 

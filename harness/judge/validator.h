@@ -28,12 +28,12 @@ struct jp_view {
 	const struct jp_control *added_back; /* the control whose left-out events are added back in
 						this judgement; NULL: none */
 	const struct jp_spans *truth;        /* spans of the truth */
-	const struct jp_spans *known;        /* spans of perf.data; not sorted before end() */
+	const struct jp_spans *recorded;     /* spans of perf.data; not sorted before end() */
 	const struct jp_machine *machine;    /* machine of the truth */
 	struct jp_replay *spaces;            /* the capture's current address spaces */
 	bool in_injected;                    /* handle() now receives the events of injected.data */
 	/* Counts by the reader of perf.data and of injected.data; valid only in end(). */
-	const struct jp_perfdata_summary *held, *held_injected;
+	const struct jp_perfdata_summary *summary, *injected_summary;
 	struct jp_findings findings;
 	void *state; /* the validator's own state, zeroed before begin() */
 };

@@ -31,7 +31,7 @@ struct jp_lint_code *jp_lint_code_of_dump(const struct jp_lint_dump *dump, size_
 	*count = 0;
 	for (size_t i = 0; codes && i < dump->count; i++) {
 		const struct jp_jitdump_record *record = &dump->records[i];
-		struct jp_lint_code code = {.time = record->time, .at = record->at};
+		struct jp_lint_code code = {.time = record->time, .place = record->offset};
 
 		if (record->type == JP_JITDUMP_LOAD) {
 			code.start = record->load.addr;
@@ -59,14 +59,14 @@ struct jp_lint_code *jp_lint_code_of_map(const struct jp_lint_map *map, size_t *
 		*count = add_code(codes, *count,
 				  (struct jp_lint_code){.start = line->start,
 							.end = line->start + line->size,
-							.at = line->number,
+							.place = line->number,
 							.name = line->name});
 	}
 	return codes;
 }
 
 JP_ORDER(compare_by_place, struct jp_lint_code,
-	 jp_compare(a->start, b->start) ?: jp_compare(a->at, b->at));
+	 jp_compare(a->start, b->start) ?: jp_compare(a->place, b->place));
 
 void jp_lint_code_sort(struct jp_lint_code *codes, size_t count)
 {

@@ -6,8 +6,8 @@
 /* A named code range in a file. */
 struct jp_lint_code {
 	uint64_t start, end;
-	uint64_t time; /* time of the record in a jitdump; 0 for a perf map */
-	uint64_t at;   /* offset in a jitdump, line of a perf map */
+	uint64_t time;  /* time of the record in a jitdump; 0 for a perf map */
+	uint64_t place; /* offset in a jitdump, line of a perf map */
 	const char *name;
 };
 

@@ -15,7 +15,7 @@
 enum { LEAST = sizeof(struct jp_jitdump_prefix) };
 
 struct copy {
-	uint64_t from, at, size;
+	uint64_t source, offset, size;
 };
 
 static bool are_equal(const struct jp_lint_dump *dump, uint64_t a, uint64_t b, uint64_t size)
@@ -27,24 +27,24 @@ static bool are_equal(const struct jp_lint_dump *dump, uint64_t a, uint64_t b, u
  * original ends where the copy begins. */
 static void extend_copy(const struct jp_lint_dump *dump, uint64_t end, struct copy *copy)
 {
-	while (copy->from > sizeof(*dump->header) && copy->at > end &&
-	       dump->bytes[copy->from - 1] == dump->bytes[copy->at - 1]) {
-		copy->from--;
-		copy->at--;
+	while (copy->source > sizeof(*dump->header) && copy->offset > end &&
+	       dump->bytes[copy->source - 1] == dump->bytes[copy->offset - 1]) {
+		copy->source--;
+		copy->offset--;
 		copy->size++;
 	}
-	while (copy->at + copy->size < dump->size && copy->from + copy->size < copy->at &&
-	       dump->bytes[copy->from + copy->size] == dump->bytes[copy->at + copy->size])
+	while (copy->offset + copy->size < dump->size && copy->source + copy->size < copy->offset &&
+	       dump->bytes[copy->source + copy->size] == dump->bytes[copy->offset + copy->size])
 		copy->size++;
 }
 
 static void report_copy(const struct copy *copy, struct jp_lint_findings *findings)
 {
-	jp_lint_found(findings, copy->at,
+	jp_lint_found(findings, copy->offset,
 		      "%" PRIu64 " bytes are a copy of those from offset %" PRIu64
 		      " on: a forked child wrote its copy of the stdio buffer; flush the buffer "
 		      "before fork(), or write each record with one write()",
-		      copy->size, copy->from);
+		      copy->size, copy->source);
 }
 
 /* Checks gaps that repeat the bytes right before them. */
@@ -52,11 +52,11 @@ static void check_gaps(const struct jp_lint_dump *dump, struct jp_lint_findings 
 {
 	for (size_t i = 0; i < dump->nr_bad; i++) {
 		const struct jp_jitdump_gap *gap = &dump->bad[i].gap;
-		struct copy copy = {gap->at - gap->size, gap->at, gap->size};
+		struct copy copy = {gap->offset - gap->size, gap->offset, gap->size};
 
-		if (gap->size < LEAST || gap->size > gap->at - sizeof(*dump->header) ||
-		    are_equal(dump, gap->at, gap->at + 1, gap->size - 1) ||
-		    !are_equal(dump, copy.from, copy.at, gap->size))
+		if (gap->size < LEAST || gap->size > gap->offset - sizeof(*dump->header) ||
+		    are_equal(dump, gap->offset, gap->offset + 1, gap->size - 1) ||
+		    !are_equal(dump, copy.source, copy.offset, gap->size))
 			continue;
 		report_copy(&copy, findings);
 	}
@@ -75,7 +75,7 @@ static uint64_t find_first_load(struct jp_map *first, const struct jp_jitdump_re
 	}
 	if (*load_number)
 		return *load_number;
-	*load_number = record->at;
+	*load_number = record->offset;
 	return 0;
 }
 
@@ -89,19 +89,19 @@ static void check_copies(const struct jp_lint_dump *dump, struct jp_lint_finding
 	 * information of two functions at the same microsecond. */
 	for (size_t i = 0; i < dump->count; i++) {
 		const struct jp_jitdump_record *record = &dump->records[i];
-		struct copy copy = {.at = record->at};
+		struct copy copy = {.offset = record->offset};
 		struct jp_jitdump_prefix prefix;
 
 		if (record->type != JP_JITDUMP_LOAD)
 			continue;
-		memcpy(&prefix, dump->bytes + record->at, sizeof(prefix));
-		copy.from = find_first_load(&first, record, findings);
+		memcpy(&prefix, dump->bytes + record->offset, sizeof(prefix));
+		copy.source = find_first_load(&first, record, findings);
 		copy.size = prefix.total_size;
-		if (!copy.from || copy.at < end || copy.from + copy.size > copy.at ||
-		    !are_equal(dump, copy.from, copy.at, copy.size))
+		if (!copy.source || copy.offset < end || copy.source + copy.size > copy.offset ||
+		    !are_equal(dump, copy.source, copy.offset, copy.size))
 			continue;
 		extend_copy(dump, end, &copy);
-		end = copy.at + copy.size;
+		end = copy.offset + copy.size;
 		report_copy(&copy, findings);
 	}
 	jp_map_free(&first);

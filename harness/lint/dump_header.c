@@ -84,7 +84,7 @@ static void check_pids(const struct jp_lint_dump *dump, struct jp_lint_findings 
 		if ((record->type == JP_JITDUMP_LOAD || record->type == JP_JITDUMP_MOVE) &&
 		    record->pid != stated_pid)
 			jp_lint_found(
-				findings, record->at,
+				findings, record->offset,
 				"the record's pid is %u, the header's %u: perf gives the code to "
 				"process %u",
 				record->pid, stated_pid, record->pid);

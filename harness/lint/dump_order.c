@@ -19,12 +19,12 @@ static void report_lost_lines(const struct jp_jitdump_record *debug,
 {
 	if (before && before->load.addr == debug->debug.addr)
 		jp_lint_found(
-			findings, debug->at,
+			findings, debug->offset,
 			"DEBUG_INFO of 0x%" PRIx64
 			" behind its LOAD; expected before it: readers give it to the next LOAD",
 			debug->debug.addr);
 	else
-		jp_lint_found(findings, debug->at,
+		jp_lint_found(findings, debug->offset,
 			      "DEBUG_INFO of 0x%" PRIx64
 			      ", and what follows is not the LOAD of that code",
 			      debug->debug.addr);
@@ -66,7 +66,7 @@ static void check_debug_range(const struct jp_lint_dump *dump, struct jp_lint_fi
 		       jp_jitdump_next_line(debug, &cursor, &line)) {
 			if (line.addr - record->load.addr <= record->load.size)
 				continue;
-			jp_lint_found(findings, debug->at,
+			jp_lint_found(findings, debug->offset,
 				      "a line at 0x%" PRIx64 ", outside its code of %" PRIu64
 				      " bytes at 0x%" PRIx64,
 				      line.addr, record->load.size, record->load.addr);
@@ -89,7 +89,7 @@ static void check_debug_size(const struct jp_lint_dump *dump, struct jp_lint_fin
 		 * of 8.
 		 */
 		if (rest_size >= 8)
-			jp_lint_found(findings, record->at,
+			jp_lint_found(findings, record->offset,
 				      "%" PRIu64
 				      " lines end %zu bytes before the record does: a file's "
 				      "name has a NUL in it, or lines are not counted",
@@ -111,13 +111,13 @@ static void check_unwinding_order(const struct jp_lint_dump *dump,
 			continue;
 		if (open)
 			jp_lint_found(
-				findings, open->at,
+				findings, open->offset,
 				"UNWINDING_INFO without a LOAD before the next one: it is lost");
 		open = record;
 	}
 	if (open && is_complete(dump))
 		jp_lint_found(
-			findings, open->at,
+			findings, open->offset,
 			"UNWINDING_INFO without a LOAD behind it; expected right before the LOAD "
 			"of its code");
 }
@@ -133,15 +133,15 @@ static void check_move(struct jp_map *by_index, const struct jp_jitdump_record *
 	struct moved_code *code = jp_map_find(by_index, record->move.index);
 
 	if (!code)
-		jp_lint_found(findings, record->at, "MOVE of index %" PRIu64 ", which no LOAD has",
-			      record->move.index);
+		jp_lint_found(findings, record->offset,
+			      "MOVE of index %" PRIu64 ", which no LOAD has", record->move.index);
 	else if (code->addr != record->move.from)
-		jp_lint_found(findings, record->at,
+		jp_lint_found(findings, record->offset,
 			      "MOVE from 0x%" PRIx64 ", where index %" PRIu64
 			      " is not: it is at 0x%" PRIx64,
 			      record->move.from, record->move.index, code->addr);
 	else if (code->size != record->move.size)
-		jp_lint_found(findings, record->at,
+		jp_lint_found(findings, record->offset,
 			      "MOVE of %" PRIu64 " bytes; index %" PRIu64 " has %" PRIu64
 			      ", and code cannot change its size",
 			      record->move.size, record->move.index, code->size);

@@ -27,8 +27,8 @@ static enum jp_lint_rest classify_gap(const struct jp_lint_dump *dump,
 				      struct jp_jitdump_prefix *prefix)
 {
 	const uint32_t magic = JP_JITDUMP_MAGIC;
-	const unsigned char *bytes = dump->bytes + gap->at;
-	const uint64_t remaining = dump->size - gap->at;
+	const unsigned char *bytes = dump->bytes + gap->offset;
+	const uint64_t remaining = dump->size - gap->offset;
 
 	*prefix = (struct jp_jitdump_prefix){0};
 	if (remaining >= sizeof(magic) && !memcmp(bytes, &magic, sizeof(magic)))
@@ -53,7 +53,7 @@ static const char *describe_next(const struct jp_jitdump_gap *gap, char *text, s
 	else if (gap->size)
 		snprintf(text, size,
 			 "skipped %" PRIu64 " bytes to the next valid record at offset %" PRIu64,
-			 gap->size, gap->at + gap->size);
+			 gap->size, gap->offset + gap->size);
 	else
 		snprintf(text, size, "bytes are missing: the record before holds other records");
 	return text;
@@ -68,8 +68,8 @@ static void check_record_sizes(const struct jp_lint_dump *dump, struct jp_lint_f
 		const struct jp_lint_bad *bad = &dump->bad[i];
 
 		if (classify_gap(dump, &bad->gap, &prefix) == REST_RECORD)
-			jp_lint_found(findings, bad->gap.at, "%s; %s",
-				      bad->why ?: "sizes that do not fit the record",
+			jp_lint_found(findings, bad->gap.offset, "%s; %s",
+				      bad->reason ?: "sizes that do not fit the record",
 				      describe_next(&bad->gap, next, sizeof(next)));
 	}
 }
@@ -82,12 +82,12 @@ static void check_cut(const struct jp_lint_dump *dump, struct jp_lint_findings *
 	if (!last || dump->file.process || classify_gap(dump, &last->gap, &prefix) != REST_CUT)
 		return;
 	if (last->gap.size < sizeof(prefix))
-		jp_lint_found(findings, last->gap.at,
+		jp_lint_found(findings, last->gap.offset,
 			      "cut short: a record begins here, and the file ends after %" PRIu64
 			      " bytes; its first 16 identify it",
 			      last->gap.size);
 	else
-		jp_lint_found(findings, last->gap.at,
+		jp_lint_found(findings, last->gap.offset,
 			      "cut short: a %s of %u bytes begins here, and the file ends after "
 			      "%" PRIu64,
 			      get_type_name(prefix.id), prefix.total_size, last->gap.size);
@@ -100,7 +100,7 @@ static void check_unfinished(const struct jp_lint_dump *dump, struct jp_lint_fin
 
 	if (last && dump->file.process && classify_gap(dump, &last->gap, &prefix) == REST_CUT)
 		jp_lint_found(
-			findings, last->gap.at,
+			findings, last->gap.offset,
 			"the last record is not whole yet: the process writes through a buffer");
 }
 
@@ -117,10 +117,10 @@ static void check_no_record(const struct jp_lint_dump *dump, struct jp_lint_find
 			continue;
 		describe_next(gap, next, sizeof(next));
 		if (rest == REST_HEADER)
-			jp_lint_found(findings, gap->at, "a second header: perf stops here; %s",
+			jp_lint_found(findings, gap->offset, "a second header: perf stops here; %s",
 				      next);
 		else
-			jp_lint_found(findings, gap->at,
+			jp_lint_found(findings, gap->offset,
 				      "no record: type %u, %u bytes; perf stops here; %s",
 				      prefix.id, prefix.total_size, next);
 	}
@@ -132,7 +132,7 @@ static void check_zeros(const struct jp_lint_dump *dump, struct jp_lint_findings
 	struct jp_jitdump_prefix prefix;
 
 	if (last && classify_gap(dump, &last->gap, &prefix) == REST_ZEROS)
-		jp_lint_found(findings, last->gap.at,
+		jp_lint_found(findings, last->gap.offset,
 			      "%" PRIu64 " zeros until the end of the file, where readers stop",
 			      last->gap.size);
 }
@@ -149,7 +149,7 @@ static void check_close_middle(const struct jp_lint_dump *dump, struct jp_lint_f
 {
 	for (size_t i = 0; i + 1 < dump->count; i++)
 		if (dump->records[i].type == JP_JITDUMP_CLOSE)
-			jp_lint_found(findings, dump->records[i].at,
+			jp_lint_found(findings, dump->records[i].offset,
 				      "CLOSE is not the last record: readers may ignore the %zu "
 				      "records behind it",
 				      dump->count - i - 1);

@@ -68,7 +68,7 @@ static void check_clock(const struct jp_lint_dump *dump, struct jp_lint_findings
 		if (guess_clock(&dump->file, dump->records[i].time, DAY_S) && !count++)
 			first = i;
 	if (count)
-		jp_lint_found(findings, dump->records[first].at,
+		jp_lint_found(findings, dump->records[first].offset,
 			      "time %" PRIu64 " of this and of %" PRIu64
 			      " other records looks like %s; expected CLOCK_MONOTONIC in ns",
 			      dump->records[first].time, count - 1,
@@ -108,7 +108,7 @@ static void check_future(const struct jp_lint_dump *dump, struct jp_lint_finding
 		if (dump->records[i].time > written + JP_NS_PER_S && !count++)
 			first = i;
 	if (count)
-		jp_lint_found(findings, dump->records[first].at,
+		jp_lint_found(findings, dump->records[first].offset,
 			      "this and %" PRIu64
 			      " other records are later than the file's last change, this one by "
 			      "%" PRIu64 " ns",
@@ -121,7 +121,7 @@ static void check_time_order(const struct jp_lint_dump *dump, struct jp_lint_fin
 		const struct jp_jitdump_record *record = &dump->records[i];
 
 		if (record->time < record[-1].time)
-			jp_lint_found(findings, record->at,
+			jp_lint_found(findings, record->offset,
 				      "%" PRIu64 " ns earlier than the record before it",
 				      record[-1].time - record->time);
 	}

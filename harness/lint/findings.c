@@ -36,16 +36,16 @@ void jp_lint_found(struct jp_lint_findings *findings, uint64_t place, const char
 
 	findings->levels[tally->rule->level]++;
 	tally->count++;
-	if (tally->shown == findings->most)
+	if (tally->nr_stored == findings->max_stored)
 		return;
 	finding = jp_array_push(&findings->list, &findings->count, &findings->capacity);
 	if (!finding) {
 		findings->failed = -ENOMEM;
 		return;
 	}
-	tally->shown++;
+	tally->nr_stored++;
 	finding->rule = tally->rule;
-	finding->at = place;
+	finding->place = place;
 	va_start(ap, fmt);
 	length = vasprintf(&finding->text, fmt, ap);
 	va_end(ap);
@@ -61,7 +61,8 @@ void jp_lint_findings_free(struct jp_lint_findings *findings)
 		free(findings->list[i].text);
 	free(findings->list);
 	free(findings->tallies);
-	*findings = (struct jp_lint_findings){.most = findings->most, .allowed = findings->allowed};
+	*findings = (struct jp_lint_findings){.max_stored = findings->max_stored,
+					      .allowed = findings->allowed};
 }
 
 const char *jp_lint_level_name(enum jp_lint_level level)

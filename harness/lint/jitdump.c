@@ -32,8 +32,8 @@ static int keep_bad_record(struct jp_lint_dump *dump, const struct jp_jitdump_ga
 	bad->gap = *gap;
 	if (dump->nr_bad > MOST_WHYS)
 		return 0;
-	bad->why = strdup(skip_place(dump->file.path, text));
-	return bad->why ? 0 : -ENOMEM;
+	bad->reason = strdup(skip_place(dump->file.path, text));
+	return bad->reason ? 0 : -ENOMEM;
 }
 
 static int read_records(struct jp_lint_dump *dump, struct jp_error *err)
@@ -88,7 +88,7 @@ int jp_lint_dump_read(struct jp_lint_dump *dump, struct jp_error *err)
 void jp_lint_dump_free(struct jp_lint_dump *dump)
 {
 	for (size_t i = 0; i < dump->nr_bad; i++)
-		free((char *)dump->bad[i].why);
+		free((char *)dump->bad[i].reason);
 	free(dump->bad);
 	free(dump->records);
 	jp_jitdump_close(dump->dump);

@@ -74,7 +74,8 @@ static void apply_to_dump(const struct jp_lint_rule *rule, const struct jp_lint_
 		rule->file(&dump->file, findings);
 	for (size_t i = 0; rule->each_name && i < dump->count; i++)
 		if (dump->records[i].type == JP_JITDUMP_LOAD)
-			rule->each_name(findings, dump->records[i].at, dump->records[i].load.name);
+			rule->each_name(findings, dump->records[i].offset,
+					dump->records[i].load.name);
 }
 
 static void apply_to_map(const struct jp_lint_rule *rule, const struct jp_lint_map *map,

@@ -12,7 +12,7 @@
 JP_ORDER(compare_by_time, struct jp_lint_code,
 	 jp_compare(a->time, b->time)
 		 ?: jp_compare(a->start, b->start)
-		 ?: jp_compare(a->at, b->at));
+		 ?: jp_compare(a->place, b->place));
 
 static void check_overlap(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
@@ -24,11 +24,11 @@ static void check_overlap(const struct jp_lint_dump *dump, struct jp_lint_findin
 	jp_sort(codes, count, compare_by_time);
 	for (struct jp_lint_code *code = codes + 1; code < codes + count; code++) {
 		if (code->time == widest->time && code->start < widest->end)
-			jp_lint_found(findings, code->at,
+			jp_lint_found(findings, code->place,
 				      "'%.80s' at 0x%" PRIx64
 				      " overlaps '%.80s' of the same time at "
 				      "offset %" PRIu64 ": it is unknown which of them is there",
-				      code->name, code->start, widest->name, widest->at);
+				      code->name, code->start, widest->name, widest->place);
 		if (code->time != widest->time || code->end > widest->end)
 			widest = code;
 	}
@@ -46,10 +46,10 @@ static void check_reuse(const struct jp_lint_dump *dump, struct jp_lint_findings
 	for (struct jp_lint_code *code = codes + 1; code < codes + count; code++) {
 		if (code->time != widest->time && code->start < widest->end)
 			jp_lint_found(
-				findings, code->at,
+				findings, code->place,
 				"'%.80s' at 0x%" PRIx64 " and '%.80s' at offset %" PRIu64
 				" share addresses at different times, which needs exact times",
-				code->name, code->start, widest->name, widest->at);
+				code->name, code->start, widest->name, widest->place);
 		if (code->end > widest->end)
 			widest = code;
 	}
@@ -73,12 +73,12 @@ static void check_index(const struct jp_lint_dump *dump, struct jp_lint_findings
 			break;
 		}
 		if (*first)
-			jp_lint_found(findings, record->at,
+			jp_lint_found(findings, record->offset,
 				      "code_index %" PRIu64 " again, as at offset %" PRIu64
 				      ": perf writes one ELF file for both",
 				      record->load.index, *first);
 		else
-			*first = record->at;
+			*first = record->offset;
 	}
 	jp_map_free(&by_index);
 }
@@ -112,10 +112,10 @@ static void report_overlap(struct jp_lint_findings *findings, const struct jp_li
 			   const struct jp_lint_code *other)
 {
 	if (code->start != other->start)
-		jp_lint_found(findings, code->at,
+		jp_lint_found(findings, code->place,
 			      "'%.80s' at 0x%" PRIx64 " overlaps '%.80s' of line %" PRIu64
 			      ": all other lines decide which of them perf finds",
-			      code->name, code->start, other->name, other->at);
+			      code->name, code->start, other->name, other->place);
 }
 
 static void check_map_overlap(const struct jp_lint_map *map, struct jp_lint_findings *findings)
@@ -127,10 +127,10 @@ static void report_reuse(struct jp_lint_findings *findings, const struct jp_lint
 			 const struct jp_lint_code *other)
 {
 	if (code->start == other->start && strcmp(code->name, other->name) != 0)
-		jp_lint_found(findings, code->at,
+		jp_lint_found(findings, code->place,
 			      "'%.80s' starts at 0x%" PRIx64 " as '%.80s' of line %" PRIu64
 			      ": a perf map has no times, one of the names is given to both",
-			      code->name, code->start, other->name, other->at);
+			      code->name, code->start, other->name, other->place);
 }
 
 static void check_map_reuse(const struct jp_lint_map *map, struct jp_lint_findings *findings)
@@ -142,9 +142,9 @@ static void report_repeat(struct jp_lint_findings *findings, const struct jp_lin
 			  const struct jp_lint_code *other)
 {
 	if (code->start == other->start && strcmp(code->name, other->name) == 0)
-		jp_lint_found(findings, code->at,
+		jp_lint_found(findings, code->place,
 			      "'%.80s' at 0x%" PRIx64 " again, as in line %" PRIu64, code->name,
-			      code->start, other->at);
+			      code->start, other->place);
 }
 
 static void check_map_repeat(const struct jp_lint_map *map, struct jp_lint_findings *findings)

@@ -19,7 +19,7 @@ static int keep_bad_line(struct jp_lint_map *map, uint32_t number, const char *r
 	struct jp_lint_bad_lines *bad = map->nr_bad ? &map->bad[map->nr_bad - 1] : NULL;
 
 	map->bad_lines++;
-	if (bad && bad->why == reason && bad->first + bad->count == number) {
+	if (bad && bad->reason == reason && bad->first + bad->count == number) {
 		bad->count++;
 		return 0;
 	}

@@ -40,14 +40,14 @@ void jp_lint_print(const char *name, const struct jp_lint_findings *findings)
 	for (size_t i = 0; i < findings->nr_tallies; i++) {
 		const struct jp_lint_tally *tally = &findings->tallies[i];
 
-		for (size_t j = tally->first; j < tally->first + tally->shown; j++) {
-			put_head(name, findings, findings->list[j].at, tally->rule->level);
+		for (size_t j = tally->first; j < tally->first + tally->nr_stored; j++) {
+			put_head(name, findings, findings->list[j].place, tally->rule->level);
 			put_text(findings->list[j].text);
 			printf(" [%s]\n", tally->rule->name);
 		}
-		if (tally->count > tally->shown) {
+		if (tally->count > tally->nr_stored) {
 			put_head(name, findings, JP_LINT_WHOLE, tally->rule->level);
-			printf("%" PRIu64 " more of these [%s]\n", tally->count - tally->shown,
+			printf("%" PRIu64 " more of these [%s]\n", tally->count - tally->nr_stored,
 			       tally->rule->name);
 		}
 	}
@@ -68,8 +68,8 @@ static void put_finding(struct jp_json *json, const struct jp_lint_findings *fin
 	jp_json_object(json, NULL);
 	jp_json_string(json, "rule", finding->rule->name);
 	jp_json_string(json, "level", jp_lint_level_name(finding->rule->level));
-	if (finding->at != JP_LINT_WHOLE)
-		jp_json_u64(json, get_place_name(findings), finding->at);
+	if (finding->place != JP_LINT_WHOLE)
+		jp_json_u64(json, get_place_name(findings), finding->place);
 	jp_json_string(json, "text", finding->text);
 	jp_json_end(json);
 }

@@ -85,7 +85,7 @@ static int add_file(struct jp_lint_process *process, const char *root, const cha
 	if ((!dump && !map) || *name != '/' ||
 	    jp_path_build(path, sizeof(path), NULL, "%s%s", root, name) || access(path, F_OK))
 		return 0;
-	seen = jp_text_keep(&process->seen, path, strlen(path));
+	seen = jp_text_keep(&process->paths, path, strlen(path));
 	if (!seen || seen->value)
 		return seen ? 0 : -ENOMEM;
 	added = jp_array_push(list, count,
@@ -191,6 +191,6 @@ void jp_lint_process_free(struct jp_lint_process *process)
 	free_list(process->perf_maps, process->nr_perf_maps);
 	free(process->maps);
 	free(process->published);
-	jp_text_pool_free(&process->seen);
+	jp_text_pool_free(&process->paths);
 	*process = (struct jp_lint_process){0};
 }

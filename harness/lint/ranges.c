@@ -16,8 +16,8 @@ static void check_dump_sizes(const struct jp_lint_dump *dump, struct jp_lint_fin
 		const struct jp_jitdump_record *record = &dump->records[i];
 
 		if (record->type == JP_JITDUMP_LOAD && !record->load.size)
-			jp_lint_found(findings, record->at, "'%.80s' has no code: it names nothing",
-				      record->load.name);
+			jp_lint_found(findings, record->offset,
+				      "'%.80s' has no code: it names nothing", record->load.name);
 	}
 }
 
@@ -46,9 +46,10 @@ static void check_dump_addresses(const struct jp_lint_dump *dump, struct jp_lint
 		const struct jp_jitdump_record *record = &dump->records[i];
 
 		if (record->type == JP_JITDUMP_LOAD)
-			check_address(findings, record->at, record->load.addr, record->load.size);
+			check_address(findings, record->offset, record->load.addr,
+				      record->load.size);
 		else if (record->type == JP_JITDUMP_MOVE)
-			check_address(findings, record->at, record->move.to, record->move.size);
+			check_address(findings, record->offset, record->move.to, record->move.size);
 	}
 }
 
@@ -72,7 +73,7 @@ static void check_vma(const struct jp_lint_dump *dump, struct jp_lint_findings *
 			first = i;
 	}
 	if (count)
-		jp_lint_found(findings, dump->records[first].at,
+		jp_lint_found(findings, dump->records[first].offset,
 			      "vma is 0x%" PRIx64 ", code_addr 0x%" PRIx64
 			      "; expected the same, in %zu of %zu LOADs",
 			      dump->records[first].load.vma, dump->records[first].load.addr, count,
@@ -90,7 +91,7 @@ static void check_load_padding(const struct jp_lint_dump *dump, struct jp_lint_f
 		behind = (const unsigned char *)record->load.name + strlen(record->load.name) + 1;
 		if (record->load.code != behind)
 			jp_lint_found(
-				findings, record->at,
+				findings, record->offset,
 				"%td bytes more than name and code: readers take the code from the "
 				"record's end",
 				record->load.code - behind);
@@ -104,7 +105,7 @@ static void check_code_is_mapped(const struct jp_lint_process *process, struct j
 		const struct jp_procmap *map = jp_lint_find_mapping(process, codes[i].start);
 
 		if (!map || !(map->prot & JP_PROT_EXEC) || codes[i].end > map->end)
-			jp_lint_found(findings, codes[i].at,
+			jp_lint_found(findings, codes[i].place,
 				      "'%.80s' at 0x%" PRIx64
 				      " is in no executable mapping: it was "
 				      "freed, or never there",

@@ -29,7 +29,7 @@ struct jp_lint_file {
 /* A range of invalid bytes in a jitdump. */
 struct jp_lint_bad {
 	struct jp_jitdump_gap gap;
-	const char *why; /* NULL: not stored, because there were too many */
+	const char *reason; /* NULL: not stored, because there were too many */
 };
 
 struct jp_lint_dump {
@@ -63,7 +63,7 @@ struct jp_lint_line {
  * blanks. */
 struct jp_lint_bad_lines {
 	uint32_t first, count;
-	const char *why;
+	const char *reason;
 };
 
 struct jp_lint_map {
@@ -82,10 +82,10 @@ struct jp_lint_range {
 };
 
 struct jp_lint_process {
-	uint32_t pid, own_pid;    /* the pid in our namespace, and in the process's namespace */
-	uint64_t started;         /* CLOCK_MONOTONIC in ns, rounded down; 0: unknown */
-	int64_t user;             /* user id that its files must have; -1: unknown */
-	struct jp_text_pool seen; /* paths of the files below */
+	uint32_t pid, own_pid;     /* the pid in our namespace, and in the process's namespace */
+	uint64_t started;          /* CLOCK_MONOTONIC in ns, rounded down; 0: unknown */
+	int64_t user;              /* user id that its files must have; -1: unknown */
+	struct jp_text_pool paths; /* paths of the files below */
 	struct jp_procmap *maps;
 	size_t nr_maps;
 	char **dumps, **perf_maps; /* mapped or open in the process, or named by its pid */

@@ -65,17 +65,18 @@ static bool read_outcome(const char *dir, struct jp_result *result)
 	reason = strchr(text, ' ');
 	length = reason ? (size_t)(reason - text) : size;
 	result->outcome = JP_ERROR;
-	snprintf(result->why, sizeof(result->why), "%s/outcome: no outcome that a run has", dir);
+	snprintf(result->reasons, sizeof(result->reasons), "%s/outcome: no outcome that a run has",
+		 dir);
 	for (size_t i = 0; i < sizeof(without_judge) / sizeof(without_judge[0]); i++) {
 		const char *name = jp_outcome_text(without_judge[i]);
 
 		if (strlen(name) != length || strncmp(name, text, length) != 0)
 			continue;
 		result->outcome = without_judge[i];
-		snprintf(result->why, sizeof(result->why), "%s", reason ? reason + 1 : "");
+		snprintf(result->reasons, sizeof(result->reasons), "%s", reason ? reason + 1 : "");
 		if (result->outcome == JP_SKIP && is_watched(dir)) {
 			result->outcome = JP_ERROR;
-			snprintf(result->why, sizeof(result->why),
+			snprintf(result->reasons, sizeof(result->reasons),
 				 "%s/outcome: SKIP, and `watched` states that the capture ended",
 				 dir);
 		}

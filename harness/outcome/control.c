@@ -31,7 +31,7 @@ static void check_added_back(const struct jp_findings *again, struct jp_result *
 			"%s: after the left-out data was added back, %" PRIu64
 			" remain with cause %s%s%s",
 			left->metric, left->count, left->cause, new ? ": " : "",
-			new ? left->first : "");
+			new ? left->example : "");
 	}
 	for (size_t i = 0; i < again->nr_metrics; i++) {
 		const struct jp_metric *metric = &again->metrics[i];

@@ -36,12 +36,12 @@ static void judge_crash(const char *dir, char *words, struct jp_result *result)
 
 	result->outcome = JP_ERROR;
 	if (!rest) {
-		snprintf(result->why, sizeof(result->why),
+		snprintf(result->reasons, sizeof(result->reasons),
 			 "%s/crash: expected what was done, a signal, 'refused' or '-', and words",
 			 dir);
 		return;
 	}
-	snprintf(result->why, sizeof(result->why), "%s", rest);
+	snprintf(result->reasons, sizeof(result->reasons), "%s", rest);
 	if (strcmp(signal, "refused") == 0) {
 		exception.cause = "refused";
 	} else if (strcmp(signal, "-") != 0) {

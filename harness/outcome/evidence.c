@@ -83,7 +83,7 @@ static bool has_expectation(const struct jp_result *result, const char *metric)
 
 static bool is_elsewhere(const struct jp_result *result, const struct jp_metric *metric)
 {
-	return metric->role && metric->role->elsewhere &&
+	return metric->role && metric->role->is_elsewhere &&
 	       !(metric->role->foreign && jp_case_records_whole_machine(result->cas)) &&
 	       !has_expectation(result, metric->name);
 }
@@ -185,7 +185,7 @@ void jp_check_enough_acts(const struct jp_evidence *evidence, const char *dir,
 	if (!cas->acts.count)
 		return;
 	if (jp_path_build(path, sizeof(path), &err, "%s/truth", dir) ||
-	    jp_acts_count(path, evidence->watched.started, evidence->watched.begun,
+	    jp_acts_count(path, evidence->watched.started, evidence->watched.sampling_since,
 			  evidence->watched.ending, counts, &err))
 		jp_note(result, JP_ERROR, "%s", err.text);
 	else if (counts[cas->acts.act] < cas->acts.count)

@@ -140,14 +140,14 @@ static const struct jp_expectation *make_bounded_allowance(const struct jp_excus
 							   const struct jp_exception *exception)
 {
 	struct jp_expectation *expectation = make_allowance(excuse->reason, exception);
-	const char *bound = excuse->most;
+	const char *bound = excuse->limit;
 
 	if (!expectation || !bound)
 		return expectation;
-	expectation->predicted = strcmp(bound, "predicted") == 0;
+	expectation->is_predicted = strcmp(bound, "predicted") == 0;
 	expectation->max = find_number(bound, findings, exception);
-	if (isinf(expectation->max) && !expectation->predicted)
-		snprintf(expectation->most, sizeof(expectation->most), "%s", bound);
+	if (isinf(expectation->max) && !expectation->is_predicted)
+		snprintf(expectation->limit, sizeof(expectation->limit), "%s", bound);
 	return expectation;
 }
 
@@ -157,7 +157,7 @@ static bool has_unbounded_excuse(const struct publishing *publishing,
 	const struct jp_excuse *excuse = NULL;
 
 	while ((excuse = jp_registry_next(JP_EXCUSE, excuse)))
-		if (!excuse->most && is_excuse_for(excuse, publishing, exception))
+		if (!excuse->limit && is_excuse_for(excuse, publishing, exception))
 			return true;
 	return false;
 }
@@ -194,11 +194,11 @@ static double find_bound(const struct jp_excuse *excuse, const struct jp_finding
 			 const struct jp_exception *exception)
 {
 	const struct jp_metric *metric =
-		excuse->most ? jp_findings_find_metric(findings, excuse->most) : NULL;
+		excuse->limit ? jp_findings_find_metric(findings, excuse->limit) : NULL;
 
 	if (metric)
 		return (double)metric->k;
-	return excuse->most ? find_number(excuse->most, findings, exception) : INFINITY;
+	return excuse->limit ? find_number(excuse->limit, findings, exception) : INFINITY;
 }
 
 /* The excuses that allow an exception: a single unbounded excuse, or all bounded excuses. */
@@ -218,10 +218,10 @@ static struct excuses find_excuses(const struct publishing *publishing,
 		if (!is_excuse_for(excuse, publishing, exception) ||
 		    find_bound(excuse, findings, exception) == 0)
 			continue;
-		if (!excuse->most)
+		if (!excuse->limit)
 			return (struct excuses){{excuse}, 1};
 		if (found.count < sizeof(found.list) / sizeof(*found.list) &&
-		    (strcmp(excuse->most, "predicted") != 0 ||
+		    (strcmp(excuse->limit, "predicted") != 0 ||
 		     is_predicted(excuse, publishing, findings, exception)))
 			found.list[found.count++] = excuse;
 	}
@@ -237,7 +237,7 @@ static double count_excused_exceptions(const struct excuses *excuses,
 	double sum = 0;
 
 	for (size_t i = 0; i < excuses->count; i++) {
-		const char *bound = excuses->list[i]->most;
+		const char *bound = excuses->list[i]->limit;
 
 		if (!bound || strcmp(bound, "predicted") == 0)
 			return (double)part;

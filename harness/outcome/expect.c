@@ -155,10 +155,10 @@ const struct jp_expectation *jp_expect_find_range(const struct jp_result *result
 
 const char *jp_expect_bound(const struct jp_expectation *allow, char *text, size_t size)
 {
-	if (allow->predicted)
+	if (allow->is_predicted)
 		snprintf(text, size, "predicted");
-	else if (allow->most[0])
-		snprintf(text, size, "<=%s", allow->most);
+	else if (allow->limit[0])
+		snprintf(text, size, "<=%s", allow->limit);
 	else
 		jp_expect_range(allow, text, size);
 	return text;
@@ -178,10 +178,10 @@ enum jp_outcome jp_expect_compare_with_bound(const struct jp_expectation *allow,
 		if (means_exception(allow, &findings->exceptions[i]))
 			some.k += findings->exceptions[i].count;
 	/* No exceptions exceed no upper bound, even if too little was judged for a share. */
-	if (allow->predicted || (!some.k && allow->min <= 0))
+	if (allow->is_predicted || (!some.k && allow->min <= 0))
 		return JP_PASS;
-	if (allow->most[0]) {
-		const struct jp_metric *most = jp_findings_find_metric(findings, allow->most);
+	if (allow->limit[0]) {
+		const struct jp_metric *most = jp_findings_find_metric(findings, allow->limit);
 
 		if (most && some.k <= most->k)
 			return JP_PASS;
@@ -189,7 +189,7 @@ enum jp_outcome jp_expect_compare_with_bound(const struct jp_expectation *allow,
 			 "%s: %" PRIu64 " with cause %s; allowed at most the %s %s (%s)",
 			 allow->metric, some.k, allow->allow,
 			 most ? jp_expect_format_metric(most, figure, sizeof(figure)) : "missing",
-			 allow->most, allow->reason);
+			 allow->limit, allow->reason);
 		return most ? JP_FAIL : JP_ERROR;
 	}
 	if (metrics && metrics->rate)

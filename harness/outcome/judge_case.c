@@ -93,7 +93,8 @@ static void check_bounds(const struct jp_case *cas, uint32_t version, struct jp_
 	for (size_t i = 0; version >= 3 && i < cas->nr_expectations; i++) {
 		const struct jp_expectation *allow = &cas->expectations[i];
 
-		if (allow->allow[0] && isinf(allow->max) && !allow->predicted && !allow->most[0])
+		if (allow->allow[0] && isinf(allow->max) && !allow->is_predicted &&
+		    !allow->limit[0])
 			jp_note(result, JP_ERROR, "%s: allow %s has no bound", allow->metric,
 				allow->allow);
 	}
@@ -134,8 +135,9 @@ static bool judge_evidence(const struct jp_case *cas, const char *dir, const cha
 		jp_check_files(evidence->truth, &judgement, result);
 		jp_check_enough_acts(evidence, dir, result);
 		check_bounds(cas, evidence->truth->version, result);
-		result->sampled = (double)(evidence->watched.ending - evidence->watched.begun) /
-				  (double)JP_NS_PER_S;
+		result->sampled_seconds =
+			(double)(evidence->watched.ending - evidence->watched.sampling_since) /
+			(double)JP_NS_PER_S;
 	}
 	jp_evidence_free(evidence);
 	return !failed;
@@ -185,7 +187,7 @@ static void check_shortage(struct jp_result *result)
 
 	if (!jp_shortage_describe(err.text, sizeof(err.text)))
 		return;
-	*result->why = '\0';
+	*result->reasons = '\0';
 	result->outcome = JP_ERROR;
 	jp_note(result, JP_ERROR, "%s", err.text);
 }
@@ -202,7 +204,7 @@ void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result 
 		return;
 	result->outcome = JP_PASS;
 	result->contradicted = false;
-	result->why[0] = '\0';
+	result->reasons[0] = '\0';
 	environment = jp_run_dir_read(dir, "env.json", &size);
 	if (!judge_evidence(cas, dir, environment, result, &again)) {
 		check_shortage(result);

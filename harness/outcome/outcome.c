@@ -18,17 +18,17 @@ const char *jp_outcome_text(enum jp_outcome outcome)
 
 void jp_note(struct jp_result *result, enum jp_outcome outcome, const char *fmt, ...)
 {
-	size_t used = strlen(result->why), capacity = sizeof(result->why) - used;
+	size_t used = strlen(result->reasons), capacity = sizeof(result->reasons) - used;
 	va_list ap;
 
 	if (outcome == JP_FAIL || (outcome == JP_ERROR && result->outcome != JP_FAIL))
 		result->outcome = outcome;
 	if (used && capacity > 1) {
-		result->why[used++] = '\n';
-		result->why[used] = '\0';
+		result->reasons[used++] = '\n';
+		result->reasons[used] = '\0';
 		capacity--;
 	}
 	va_start(ap, fmt);
-	vsnprintf(result->why + used, capacity, fmt, ap);
+	vsnprintf(result->reasons + used, capacity, fmt, ap);
 	va_end(ap);
 }

@@ -23,13 +23,13 @@ const char *jp_outcome_text(enum jp_outcome outcome);
 struct jp_result {
 	const struct jp_case *cas;
 	enum jp_outcome outcome;
-	char why[2048];   /* reasons, one line each; "" for a plain PASS */
-	char crashed[16]; /* the signal that killed a profiler ("SIGSEGV"); "": none */
+	char reasons[2048]; /* reasons, one line each; "" for a plain PASS */
+	char crashed[16];   /* the signal that killed a profiler ("SIGSEGV"); "": none */
 	double seconds;
-	double sampled;        /* seconds for which the capture sampled; 0: unknown */
-	bool tells_losses;     /* the capture is able to report lost records and samples */
-	bool contradicted;     /* the capture contradicts the runner's observations */
-	uint64_t out_of_scope; /* bit i: cas->expectations[i] does not apply to these tools */
+	double sampled_seconds; /* seconds for which the capture sampled; 0: unknown */
+	bool tells_losses;      /* the capture is able to report lost records and samples */
+	bool contradicted;      /* the capture contradicts the runner's observations */
+	uint64_t out_of_scope;  /* bit i: cas->expectations[i] does not apply to these tools */
 	struct jp_findings findings;
 	struct jp_capture_info info;
 	const struct jp_listener *listener; /* set by the caller: follows judging; NULL: none */

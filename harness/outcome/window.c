@@ -7,7 +7,7 @@
 
 struct bounds {
 	const char *key;
-	uint64_t stated, least, most;
+	uint64_t stated, min, max;
 };
 
 /* Checks what only our captures state: dropped duplicates, the time at which the first event was
@@ -49,8 +49,8 @@ void jp_check_window(const struct jp_evidence *evidence, struct jp_result *resul
 	/* The window must lie between the start and the end of the profiler, and include the time
 	 * in which the runner knew that samples were taken. */
 	const struct bounds bounds[] = {
-		{"enabled", info->enabled, watched->started, watched->begun},
-		{"sampling", info->sampling, watched->started, watched->begun},
+		{"enabled", info->enabled, watched->started, watched->sampling_since},
+		{"sampling", info->sampling, watched->started, watched->sampling_since},
 		{"stopped", info->stopped, watched->ending, watched->ended},
 		{"slack", info->slack, watched->slack, watched->slack},
 		{"max_stack", info->max_stack, watched->max_stack, watched->max_stack},
@@ -67,9 +67,9 @@ void jp_check_window(const struct jp_evidence *evidence, struct jp_result *resul
 			info->policy, jp_synth_text((enum jp_synth)watched->synth));
 	for (const struct bounds *one = bounds; one < bounds + sizeof(bounds) / sizeof(*bounds);
 	     one++)
-		if (one->stated < one->least || one->stated > one->most)
+		if (one->stated < one->min || one->stated > one->max)
 			jp_note(result, JP_ERROR,
 				"the capture states %s %" PRIu64 "; the runner saw %" PRIu64
 				" to %" PRIu64,
-				one->key, one->stated, one->least, one->most);
+				one->key, one->stated, one->min, one->max);
 }

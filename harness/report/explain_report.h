@@ -6,7 +6,8 @@
 
 /* How much of an explanation to show. */
 struct jp_explain_shown {
-	bool all; /* all places and notes; else the worst place of each cause, and no notes */
+	bool all_places; /* all places and notes; else the worst place of each cause, and no notes
+			  */
 	unsigned int width; /* largest width of a line, in columns; 0: no limit */
 };
 /* Writes the explanation of @file to standard output, as text. */

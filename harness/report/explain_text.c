@@ -45,8 +45,8 @@ static void print_cause(FILE *out, const struct jp_explain_shown *shown,
 	if (cause->below)
 		fprintf(out, "         a consequence of %s, whose remedy repairs it, too\n",
 			cause->below->id);
-	const size_t places = shown->all ? MOST_PLACES : 1,
-		     lines = shown->all ? worst->nr_evidence : 1;
+	const size_t places = shown->all_places ? MOST_PLACES : 1,
+		     lines = shown->all_places ? worst->nr_evidence : 1;
 
 	for (size_t i = 0; i < cause->nr_places && i < places; i++) {
 		const struct jp_blame *blame = cause->places[i];
@@ -71,7 +71,7 @@ static void print_cause(FILE *out, const struct jp_explain_shown *shown,
 		print_untrusted(out, worst->remedy);
 		fputc('\n', out);
 	}
-	if (cause->cause->study && shown->all)
+	if (cause->cause->study && shown->all_places)
 		fprintf(out, "         study: `jitproof run '%s/*'`\n", cause->cause->study);
 }
 
@@ -179,7 +179,7 @@ static void print_report(FILE *out, const struct jp_explain_shown *shown,
 	}
 	for (int question = 0; question < JP_QUESTIONS; question++)
 		print_answers(out, shown, explanation, question);
-	if (explanation->nr_accused < explanation->nr_causes && !shown->all) {
+	if (explanation->nr_accused < explanation->nr_causes && !shown->all_places) {
 		fprintf(out, "\nMore, such as %zu small cause%s: repeat with -v.\n",
 			explanation->nr_causes - explanation->nr_accused,
 			explanation->nr_causes - explanation->nr_accused == 1 ? "" : "s");

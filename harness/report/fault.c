@@ -78,6 +78,6 @@ const char *jp_fault_describe(const struct jp_result *result, char *text, size_t
 	else if (missed && jp_findings_find_metric(&result->findings, missed->metric))
 		describe_missed(result, missed, text, size);
 	else
-		snprintf(text, size, "%.*s", (int)strcspn(result->why, "\n"), result->why);
+		snprintf(text, size, "%.*s", (int)strcspn(result->reasons, "\n"), result->reasons);
 	return text;
 }

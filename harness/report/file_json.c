@@ -25,7 +25,7 @@ static void write_figures(struct jp_json *json, const struct jp_figures *figures
 	jp_json_u64(json, "addresses_unmapped", figures->addresses_unmapped);
 	jp_json_u64(json, "rootless", figures->rootless);
 	write_places(json, "mmap2", figures->mmap2, JP_MAP_PLACES);
-	write_places(json, "sampled", figures->sampled, JP_PLACES);
+	write_places(json, "sampled", figures->nr_samples, JP_PLACES);
 }
 
 static uint64_t write_hows(struct jp_json *json, const char *key, const uint64_t *counts,
@@ -51,7 +51,7 @@ static void write_names(struct jp_json *json, const struct jp_name_counts *count
 		    write_hows(json, "why", counts->how, JP_NAME_NAMED, JP_NAME_HOWS));
 	jp_json_object(json, "named_by_perf");
 	for (size_t i = 0; i < JP_NAMING_PERFS; i++)
-		jp_json_u64(json, jp_naming_perf_text[i], counts->named[i]);
+		jp_json_u64(json, jp_naming_perf_text[i], counts->nr_named[i]);
 	jp_json_end(json);
 	jp_json_end(json);
 }
@@ -69,7 +69,7 @@ static void write_missing(struct jp_json *json, const struct jp_file_report *rep
 		jp_json_string(json, "build_id",
 			       missing[i]->id->size ? jp_build_id_text(missing[i]->id, text) : "");
 		jp_json_u64(json, "stacks", missing[i]->stops);
-		jp_json_string(json, "why", missing[i]->why);
+		jp_json_string(json, "why", missing[i]->reason);
 		jp_json_end(json);
 	}
 	jp_json_end(json);

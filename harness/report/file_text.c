@@ -95,7 +95,7 @@ static void print_places(struct jp_file_report *report)
 		else
 			printf("%10s", "all");
 		for (int place = 0; place < JP_PLACES; place++)
-			print_column(10, figures->sampled[place]);
+			print_column(10, figures->nr_samples[place]);
 		fputs(" |", stdout);
 		for (int place = 0; place < JP_MAP_PLACES; place++)
 			print_column(7, figures->mmap2[place]);
@@ -125,15 +125,15 @@ static void print_names(const struct jp_file_report *report)
 	struct jp_name_counts names;
 
 	jp_file_names_total(report->names, &names);
-	print_share("samples in user space that perf 7.3 names", names.named[JP_NAMING_PERFS - 1],
-		    names.samples, "samples");
+	print_share("samples in user space that perf 7.3 names",
+		    names.nr_named[JP_NAMING_PERFS - 1], names.samples, "samples");
 	for (enum jp_name_how how = 0; how < JP_NAME_HOWS; how++)
 		if (names.how[how])
 			print_share(texts[how], names.how[how], names.samples, "samples");
 	for (size_t i = 0; i + 1 < JP_NAMING_PERFS; i++)
-		if (names.named[i] != names.named[JP_NAMING_PERFS - 1])
+		if (names.nr_named[i] != names.nr_named[JP_NAMING_PERFS - 1])
 			printf("  perf %s names %12" PRIu64 "\n", jp_naming_perf_text[i],
-			       names.named[i]);
+			       names.nr_named[i]);
 }
 
 static void print_not_unwound(const struct jp_file_report *report)
@@ -167,7 +167,7 @@ static void print_missing(const struct jp_file_report *report)
 		printf("  %10" PRIu64 " stacks  build id %-40s  %s", missing[i]->stops,
 		       missing[i]->id->size ? jp_build_id_text(missing[i]->id, id) : "unknown",
 		       make_printable(missing[i]->path, text, sizeof(text)));
-		printf(" (%s)\n", make_printable(missing[i]->why, text, sizeof(text)));
+		printf(" (%s)\n", make_printable(missing[i]->reason, text, sizeof(text)));
 	}
 	free(missing);
 }

@@ -74,7 +74,7 @@ static void put_exceptions(FILE *out, const struct jp_findings *findings)
 		put_text(out,
 			 jp_cause_text(exception->metric, exception->cause, cause, sizeof(cause)));
 		fputs(", the first:\n  ", out);
-		put_text(out, exception->first);
+		put_text(out, exception->example);
 	}
 }
 
@@ -82,7 +82,7 @@ static void put_case(FILE *out, const struct jp_result *result)
 {
 	const char *element = get_element(result->outcome);
 	const char *reason = result->outcome == JP_XFAIL && result->cas->xfail ? result->cas->xfail
-									       : result->why;
+									       : result->reasons;
 
 	fputs("    <testcase", out);
 	put_attribute(out, "classname", result->cas->study);
@@ -96,7 +96,7 @@ static void put_case(FILE *out, const struct jp_result *result)
 	put_attribute(out, "type", jp_outcome_text(result->outcome));
 	put_attribute(out, "message", reason[0] ? reason : jp_outcome_text(result->outcome));
 	fputc('>', out);
-	put_text(out, result->why);
+	put_text(out, result->reasons);
 	put_exceptions(out, &result->findings);
 	fprintf(out, "</%s>\n    </testcase>\n", element);
 }

@@ -63,8 +63,8 @@ static void put_diagnostics(FILE *out, const struct jp_result *result)
 {
 	const struct jp_findings *findings = &result->findings;
 
-	if (result->why[0])
-		jp_ktap_comment(out, "", result->why);
+	if (result->reasons[0])
+		jp_ktap_comment(out, "", result->reasons);
 	for (size_t i = 0; i < findings->nr_skipped; i++)
 		fprintf(out, "# skipped: %s: the capture declares %s\n",
 			findings->skipped[i].validator, findings->skipped[i].lack);
@@ -72,7 +72,7 @@ static void put_diagnostics(FILE *out, const struct jp_result *result)
 	put_readers(out, findings, JP_READER_DIFFERS, "readers that differ");
 	put_readers(out, findings, JP_READER_OLDER, "readers that are too old");
 	/* Most cases need a fraction of a second, so evidence is scarce in a slow case. */
-	if (result->sampled * 2 >= result->cas->seconds)
+	if (result->sampled_seconds * 2 >= result->cas->seconds)
 		fprintf(out, "# sampled for more than half of the case's %u s\n",
 			result->cas->seconds);
 	if (result->outcome == JP_PASS)
@@ -85,7 +85,7 @@ static void put_diagnostics(FILE *out, const struct jp_result *result)
 		jp_cause_text(exception->metric, exception->cause, cause, sizeof(cause));
 		fprintf(out, "# %s: %" PRIu64 " with cause %s, the first%s%s:\n", exception->metric,
 			exception->count, cause, *text ? " of the " : "", text);
-		jp_ktap_comment(out, "  ", exception->first);
+		jp_ktap_comment(out, "  ", exception->example);
 	}
 	jp_accounts_print(out, &findings->accounts, "# ", 0);
 	if (result->info.lost_samples)
@@ -107,7 +107,7 @@ void jp_ktap_result(FILE *out, size_t number, const struct jp_result *result)
 	if (directive[result->outcome])
 		fprintf(out, " # %s", directive[result->outcome]);
 	if (result->outcome == JP_SKIP)
-		put_on_one_line(out, result->why);
+		put_on_one_line(out, result->reasons);
 	else if (result->outcome == JP_CRASH)
 		put_on_one_line(out, result->crashed);
 	else if (result->outcome == JP_XFAIL)

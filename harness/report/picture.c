@@ -87,8 +87,8 @@ static int drop_stacks(struct jp_picture *picture)
 	int failed = jp_stack_move_begin(&move, &picture->stacks);
 
 	for (size_t i = 0; i < picture->nr_rows && !failed; i++)
-		failed = jp_stack_move(&move, &picture->rows[i].seen)
-				 ?: jp_stack_move(&move, &picture->rows[i].truth);
+		failed = jp_stack_move(&move, &picture->rows[i].nr_recorded)
+				 ?: jp_stack_move(&move, &picture->rows[i].nr_true);
 	jp_stack_move_end(&move, &picture->stacks);
 	return failed;
 }
@@ -221,7 +221,7 @@ static int add_event(struct jp_picture *picture, const struct jp_event *event)
 static int add_truth(struct jp_picture *picture, const struct jp_evidence *evidence)
 {
 	const struct jp_truth *truth = evidence->truth;
-	int failed = jp_picture_ends_add_truth(&picture->ends, truth);
+	int failed = jp_picture_ends_add_truth(&picture->mapping_ends, truth);
 
 	picture->has_truth = true;
 	for (size_t i = 0; i < truth->nr_codes && !failed; i++) {
@@ -257,7 +257,7 @@ static int draw_event(void *context, const struct jp_evidence *evidence,
 	struct jp_picture *picture = context;
 
 	if ((!picture->has_truth && add_truth(picture, evidence)) ||
-	    jp_picture_ends_handle(&picture->ends, event))
+	    jp_picture_ends_handle(&picture->mapping_ends, event))
 		return -ENOMEM;
 	if (event->type != JP_EVENT_SAMPLE)
 		return add_event(picture, event);
@@ -291,9 +291,9 @@ static int draw_decision(void *context, const struct jp_evidence *evidence,
 	if (decision->nr_frames) /* a sample in the kernel is shown at its user address */
 		row->ip = decision->frames[0];
 	return keep_stack(picture, &naming, sample, decision->frames, decision->nr_frames,
-			  &row->seen)
-		       ?: keep_stack(picture, &naming, sample, truth ? truth->whole : NULL,
-				     truth ? truth->nr_whole : 0, &row->truth);
+			  &row->nr_recorded)
+		       ?: keep_stack(picture, &naming, sample, truth ? truth->frames : NULL,
+				     truth ? truth->nr_whole : 0, &row->nr_true);
 }
 
 static int draw_publication(void *context, const struct jp_publication *publication)
@@ -305,7 +305,7 @@ static int draw_publication(void *context, const struct jp_publication *publicat
 				      .size = code->size,
 				      .from = publication->time,
 				      .to = code->unloaded,
-				      .hidden = publication->hidden};
+				      .hidden_at = publication->hidden_at};
 
 	return keep_string(picture, publication->hider ?: "", &load.hider)
 		       ?: add_box(picture, &picture->loads, load, code->name, "jitdump");
@@ -380,7 +380,7 @@ int jp_picture_explained(void *context, struct jp_replay *spaces, struct jp_name
 	struct jp_picture_row *row;
 	uint64_t ip;
 
-	if (jp_picture_ends_handle(&picture->ends, event))
+	if (jp_picture_ends_handle(&picture->mapping_ends, event))
 		return -ENOMEM;
 	if (event->type != JP_EVENT_SAMPLE)
 		return add_event(picture, event);
@@ -395,7 +395,7 @@ int jp_picture_explained(void *context, struct jp_replay *spaces, struct jp_name
 		return -ENOMEM;
 	row = &picture->rows[picture->nr_rows - 1];
 	row->ip = ip;
-	return keep_stack(picture, &naming, event, stack->frames, stack->count, &row->seen);
+	return keep_stack(picture, &naming, event, stack->frames, stack->count, &row->nr_recorded);
 }
 
 void jp_picture_free(struct jp_picture *picture)
@@ -405,7 +405,7 @@ void jp_picture_free(struct jp_picture *picture)
 	jp_text_pool_free(&picture->threads);
 	free(picture->truth.list);
 	free(picture->records.list);
-	jp_picture_ends_free(&picture->ends);
+	jp_picture_ends_free(&picture->mapping_ends);
 	free(picture->loads.list);
 	free(picture->rows);
 	free(picture->marks);

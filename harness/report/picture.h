@@ -21,7 +21,7 @@ struct jp_picture_row {
 	uint32_t pid;
 	size_t thread;                 /* number of a thread */
 	size_t method, verdict, cause; /* numbers of strings */
-	size_t seen, truth;            /* numbers of stacks */
+	size_t nr_recorded, nr_true;   /* numbers of stacks */
 };
 
 struct jp_picture_mark {
@@ -40,7 +40,7 @@ struct jp_picture {
 	struct jp_text_pool stacks;  /* struct jp_picture_frame; number 0 is the empty stack */
 	struct jp_text_pool threads; /* struct jp_picture_thread */
 	struct jp_picture_boxes truth, records;
-	struct jp_picture_ends ends;   /* of the mappings of @records */
+	struct jp_picture_ends mapping_ends; /* of the mappings of @records */
 	struct jp_picture_boxes loads; /* published code; without times if a perf map lists it */
 	struct jp_picture_row *rows;
 	size_t nr_rows, rows_capacity;

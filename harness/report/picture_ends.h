@@ -11,7 +11,7 @@ struct jp_picture_box {
 	size_t name;                   /* number of a string */
 	size_t kind;                   /* number of a string */
 	bool in_file;                  /* the range maps a file and is not emitted code */
-	uint64_t hidden;               /* time of a record that hides the code; 0: none */
+	uint64_t hidden_at;            /* time of a record that hides the code; 0: none */
 	size_t hider;                  /* number of a string: the name in that record */
 };
 

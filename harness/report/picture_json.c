@@ -45,14 +45,15 @@ static void write_boxes(struct jp_json *json, const char *key, const char *other
 			nr_others++;
 			continue;
 		}
-		write_values(json,
-			     (uint64_t[]){box->pid, band,
-					  box->addr - layout->bands.list[band].start, box->size,
-					  jp_picture_time(times, box->from ?: times->attached),
-					  jp_picture_time(times, box->to), box->name, box->kind,
-					  box->hidden ? jp_picture_time(times, box->hidden) : 0,
-					  box->hider},
-			     hides ? 10 : 8);
+		write_values(
+			json,
+			(uint64_t[]){box->pid, band, box->addr - layout->bands.list[band].start,
+				     box->size,
+				     jp_picture_time(times, box->from ?: times->attached),
+				     jp_picture_time(times, box->to), box->name, box->kind,
+				     box->hidden_at ? jp_picture_time(times, box->hidden_at) : 0,
+				     box->hider},
+			hides ? 10 : 8);
 	}
 	jp_json_end(json);
 	if (others_key)
@@ -72,7 +73,8 @@ static void write_rows(struct jp_json *json, const struct jp_picture *picture,
 		write_values(json,
 			     (uint64_t[]){jp_picture_time(&layout->times, row->time), row->thread,
 					  band, row->ip - start, row->method, row->verdict,
-					  row->cause, row->seen, row->truth, layout->levels[i]},
+					  row->cause, row->nr_recorded, row->nr_true,
+					  layout->levels[i]},
 			     10);
 	}
 	jp_json_end(json);
@@ -135,9 +137,10 @@ static void write_picture(struct jp_json *json, const struct jp_picture *picture
 int jp_picture_write(struct jp_picture *picture, const char *name, struct jp_json *json)
 {
 	struct jp_picture_layout layout;
-	const int failed = jp_picture_lay_out(picture, &layout)
-				   ?: jp_picture_ends_apply(&picture->ends, &picture->records,
-							    picture->attached, layout.times.last);
+	const int failed =
+		jp_picture_lay_out(picture, &layout)
+			?: jp_picture_ends_apply(&picture->mapping_ends, &picture->records,
+						 picture->attached, layout.times.last);
 
 	if (!failed) {
 		jp_json_object(json, NULL);

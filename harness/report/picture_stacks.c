@@ -8,8 +8,9 @@
 int jp_stack_move_begin(struct jp_stack_move *move, const struct jp_text_pool *pool)
 {
 	*move = (struct jp_stack_move){.old = calloc(pool->count + 1, sizeof(*move->old)),
-				       .moved = calloc(pool->count + 1, sizeof(*move->moved))};
-	if (!move->old || !move->moved || !jp_text_keep(&move->to, "", 0))
+				       .new_numbers =
+					       calloc(pool->count + 1, sizeof(*move->new_numbers))};
+	if (!move->old || !move->new_numbers || !jp_text_keep(&move->to, "", 0))
 		return -ENOMEM;
 	for (const struct jp_text *text = pool->first; text; text = text->next)
 		move->old[text->number] = text;
@@ -24,7 +25,7 @@ int jp_stack_move(struct jp_stack_move *move, size_t *number)
 
 	for (uint32_t old_number = (uint32_t)*number; old_number && depth < JP_PICTURE_FRAMES;
 	     old_number = frame.callers) {
-		callers = move->moved[old_number];
+		callers = move->new_numbers[old_number];
 		if (callers)
 			break;
 		path[depth++] = old_number;
@@ -38,7 +39,7 @@ int jp_stack_move(struct jp_stack_move *move, size_t *number)
 		kept = jp_text_keep(&move->to, &frame, sizeof(frame));
 		if (!kept)
 			return -ENOMEM;
-		callers = move->moved[path[depth]] = (uint32_t)kept->number;
+		callers = move->new_numbers[path[depth]] = (uint32_t)kept->number;
 	}
 	*number = callers;
 	return 0;
@@ -49,5 +50,5 @@ void jp_stack_move_end(struct jp_stack_move *move, struct jp_text_pool *pool)
 	jp_text_pool_free(pool);
 	*pool = move->to;
 	free(move->old);
-	free(move->moved);
+	free(move->new_numbers);
 }

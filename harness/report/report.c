@@ -24,7 +24,7 @@
  * and the copy in the run directory. Returns NULL after the last. */
 static FILE *get_output(const struct jp_report *report, int index)
 {
-	index += report->screen.used;
+	index += report->screen.is_terminal;
 	return index == 0 ? stdout : index == 1 ? report->ktap : NULL;
 }
 
@@ -36,12 +36,12 @@ int jp_report_begin(struct jp_report *report, const struct jp_cases *cases, size
 	if (!report->results ||
 	    (report->html && jp_page_data_begin(&report->page, plan ? plan : 1)))
 		return -ENOMEM;
-	for (int i = report->unjudged; get_output(report, i); i++) {
+	for (int i = report->is_unjudged; get_output(report, i); i++) {
 		jp_ktap_head(get_output(report, i), plan);
 		fflush(get_output(report, i));
 	}
 	if (report->screen.verbose)
-		printf("%s%s\n", report->screen.used ? "" : "# ", JP_FIGURES_HEAD);
+		printf("%s%s\n", report->screen.is_terminal ? "" : "# ", JP_FIGURES_HEAD);
 	return 0;
 }
 
@@ -69,7 +69,7 @@ void jp_report_add(struct jp_report *report, int alone)
 
 	jp_shortage_begin(); /* the result states this shortage already */
 	report->counts[result->outcome]++;
-	if (report->screen.used)
+	if (report->screen.is_terminal)
 		jp_screen_result(&report->screen, result);
 	else if (report->screen.verbose)
 		jp_figures_print(stdout, result, "# ", 0);
@@ -118,13 +118,13 @@ int jp_report_end(struct jp_report *report)
 		jp_ktap_totals(out, counts);
 		fflush(out);
 	}
-	if (report->screen.used && report->screen.verbose) {
+	if (report->screen.is_terminal && report->screen.verbose) {
 		jp_table_print(stdout, report->cases, report->results, report->count, "", width);
 		jp_accounts_print(stdout, &accounts, "", width);
 		jp_accounts_explain(stdout, &accounts, "", width);
 	}
 	jp_accounts_free(&accounts);
-	if (report->screen.used)
+	if (report->screen.is_terminal)
 		jp_screen_summary(&report->screen, report->results, report->count, report->plan,
 				  NULL);
 	if (report->junit)
@@ -140,7 +140,7 @@ int jp_report_end(struct jp_report *report)
 
 void jp_report_cut_short(struct jp_report *report, const char *reason)
 {
-	if (report->screen.used)
+	if (report->screen.is_terminal)
 		jp_screen_summary(&report->screen, report->results, report->count, report->plan,
 				  reason);
 	for (int i = 0; get_output(report, i); i++) {

@@ -14,11 +14,11 @@ struct jp_report {
 	struct jp_result *results;
 	size_t plan, count;
 	size_t counts[JP_OUTCOMES];
-	FILE *jsonl;   /* NULL: not written */
-	FILE *ktap;    /* copy of the KTAP on standard output; NULL: none */
-	FILE *junit;   /* written at the end; NULL: none */
-	FILE *html;    /* the page, written at the end; NULL: none */
-	bool unjudged; /* another run will judge the cases, and finds the plan in @ktap; nothing
+	FILE *jsonl;      /* NULL: not written */
+	FILE *ktap;       /* copy of the KTAP on standard output; NULL: none */
+	FILE *junit;      /* written at the end; NULL: none */
+	FILE *html;       /* the page, written at the end; NULL: none */
+	bool is_unjudged; /* another run will judge the cases, and finds the plan in @ktap; nothing
 			  goes to standard output */
 	struct jp_page_data page; /* data of the page, if @html is set */
 	struct jp_screen screen;  /* output for a terminal; if used, it replaces the KTAP */

@@ -53,7 +53,7 @@ static void write_exceptions(struct jp_json *json, const struct jp_result *resul
 		if (allow)
 			jp_json_string(json, "allowed",
 				       jp_expect_bound(allow, bound, sizeof(bound)));
-		jp_json_string(json, "first", exception->first);
+		jp_json_string(json, "first", exception->example);
 		jp_json_end(json);
 	}
 	jp_json_end(json);
@@ -147,7 +147,7 @@ void jp_results_write_into(struct jp_json *json, const struct jp_result *result)
 	jp_json_string(json, "study", result->cas->study);
 	jp_json_bool(json, "control", result->cas->control);
 	jp_json_string(json, "outcome", jp_outcome_text(result->outcome));
-	jp_json_string(json, "why", result->why);
+	jp_json_string(json, "why", result->reasons);
 	if (result->outcome != JP_PASS && result->outcome != JP_SKIP)
 		jp_json_string(json, "fault", jp_fault_describe(result, fault, sizeof(fault)));
 	if (result->crashed[0])

@@ -19,9 +19,9 @@ enum { MOST_ROWS = 12, MOST_REASONS = 3, MOST_WHY = 4, INDENT = 6, LINE = 4096 }
 void jp_screen_begin(struct jp_screen *screen, bool verbose)
 {
 	screen->verbose = verbose;
-	screen->used = isatty(STDOUT_FILENO);
+	screen->is_terminal = isatty(STDOUT_FILENO);
 	screen->width = jp_terminal_width(STDOUT_FILENO);
-	screen->begun = jp_clock_now();
+	screen->started = jp_clock_now();
 }
 
 bool jp_screen_is_failure(enum jp_outcome outcome)
@@ -100,7 +100,7 @@ void jp_screen_result(const struct jp_screen *screen, const struct jp_result *re
 	if (!failed && !screen->verbose)
 		return;
 	put_line(screen, "%-5s %s", jp_outcome_text(result->outcome), result->cas->name);
-	put_lines(screen, result->why, screen->verbose ? INT16_MAX : MOST_WHY);
+	put_lines(screen, result->reasons, screen->verbose ? INT16_MAX : MOST_WHY);
 	if (screen->verbose) {
 		snprintf(mark, sizeof(mark), "%*s", INDENT, "");
 		jp_figures_print(stdout, result, mark, screen->width);
@@ -119,7 +119,7 @@ static void put_skips(const struct jp_screen *screen, const struct jp_result *re
 
 		for (size_t j = 0; j < count; j++) {
 			const bool is_same = results[j].outcome == JP_SKIP &&
-					     strcmp(results[j].why, results[i].why) == 0;
+					     strcmp(results[j].reasons, results[i].reasons) == 0;
 
 			before += is_same && j < i;
 			times += is_same;
@@ -127,8 +127,8 @@ static void put_skips(const struct jp_screen *screen, const struct jp_result *re
 		if (results[i].outcome != JP_SKIP || before)
 			continue;
 		reasons++;
-		put_line(screen, "SKIP  %zu: %.*s", times, (int)strcspn(results[i].why, "\n"),
-			 results[i].why);
+		put_line(screen, "SKIP  %zu: %.*s", times, (int)strcspn(results[i].reasons, "\n"),
+			 results[i].reasons);
 	}
 }
 
@@ -174,7 +174,7 @@ static void put_totals(const struct jp_screen *screen, const struct jp_result *r
 		[JP_TIMEOUT] = "ran out of time",
 		[JP_CRASH] = "crashed",
 	};
-	const double seconds = (double)(jp_clock_now() - screen->begun) / (double)JP_NS_PER_S;
+	const double seconds = (double)(jp_clock_now() - screen->started) / (double)JP_NS_PER_S;
 	char text[400];
 	int used = snprintf(text, sizeof(text), "%zu", count);
 

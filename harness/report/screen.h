@@ -8,12 +8,12 @@
 
 /* Results for people at a terminal, in place of KTAP. No line is wider than the terminal. */
 struct jp_screen {
-	bool used;    /* standard output is a terminal */
-	bool verbose; /* all cases and figures are shown, also in KTAP */
+	bool is_terminal; /* standard output is a terminal */
+	bool verbose;     /* all cases and figures are shown, also in KTAP */
 	unsigned int width;
-	const char *dir; /* run directory; NULL: it is removed in any case */
-	bool temporary;  /* @dir is kept only if a case failed */
-	uint64_t begun;  /* start of the output, CLOCK_MONOTONIC in ns */
+	const char *dir;  /* run directory; NULL: it is removed in any case */
+	bool temporary;   /* @dir is kept only if a case failed */
+	uint64_t started; /* start of the output, CLOCK_MONOTONIC in ns */
 };
 
 /* Sets up the screen for standard output. */

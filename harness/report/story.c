@@ -153,7 +153,7 @@ static void put_exceptions(const struct jp_result *result, unsigned int width)
 		else
 			put(width, 2 * INDENT, "%s",
 			    result->cas->control ? "judged as a control" : "nothing allows it");
-		put(width, 2 * INDENT, "first: %s", exception->first);
+		put(width, 2 * INDENT, "first: %s", exception->example);
 	}
 	for (size_t i = 0; i < findings->nr_skipped; i++)
 		put(width, INDENT, "not judged: %s: the capture declares %s",
@@ -191,7 +191,7 @@ void jp_story_print(const struct jp_result *result, const char *dir, unsigned in
 	printf("%s: %s in %.1f s\n", cas->name, jp_outcome_text(result->outcome), result->seconds);
 	if (result->crashed[0])
 		put(width, INDENT, "a profiler died of %s", result->crashed);
-	for (const char *reason = result->why; *reason; reason += strspn(reason, "\n")) {
+	for (const char *reason = result->reasons; *reason; reason += strspn(reason, "\n")) {
 		const int length = (int)strcspn(reason, "\n");
 
 		snprintf(line, sizeof(line), "%.*s", length, reason);

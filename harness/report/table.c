@@ -40,7 +40,7 @@ static enum jp_verdict find_dominant(const uint64_t verdicts[JP_VERDICTS])
 static void fill_broken(char *cell, const struct jp_result *result, enum jp_method method)
 {
 	const uint64_t *verdicts = result->findings.verdicts[method];
-	uint64_t bad = 0, judged = 0, predicted = result->findings.predicted[method];
+	uint64_t bad = 0, judged = 0, predicted = result->findings.nr_predicted[method];
 	int used;
 
 	for (size_t i = 0; i < BROKEN; i++)

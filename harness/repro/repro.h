@@ -22,7 +22,7 @@ struct jp_repro {
 	struct jp_portable portable;
 	char *environment; /* text of env.json; NULL: none */
 	struct jp_result result;
-	char *seen; /* the result as KTAP, as ./reproduce prints it */
+	char *ktap; /* the result as KTAP, as ./reproduce prints it */
 };
 
 /*

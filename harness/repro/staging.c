@@ -36,7 +36,7 @@ static const char *const folders[] = {"elf", "jit", "shown"};
 
 struct staging {
 	struct jp_repro *repro;
-	const char *from;
+	const char *run_dir;
 	struct jp_error *err;
 };
 
@@ -87,23 +87,23 @@ static int check_file(struct staging *staging, int from, const char *relative, u
 	struct stat st;
 
 	if (from < 0)
-		return jp_fail(staging->err, errno, "%s/%s: %s", staging->from, relative,
+		return jp_fail(staging->err, errno, "%s/%s: %s", staging->run_dir, relative,
 			       errno == ELOOP ? "a symbolic link; a regular file was expected"
 					      : strerror(errno));
 	if (fstat(from, &st) || !S_ISREG(st.st_mode))
-		return jp_fail(staging->err, EINVAL, "%s/%s: not a regular file", staging->from,
+		return jp_fail(staging->err, EINVAL, "%s/%s: not a regular file", staging->run_dir,
 			       relative);
 	if (st.st_nlink != 1)
 		return jp_fail(staging->err, EINVAL,
 			       "%s/%s: has %ju hard links; one of them may be another user's file",
-			       staging->from, relative, (uintmax_t)st.st_nlink);
+			       staging->run_dir, relative, (uintmax_t)st.st_nlink);
 	*size = (uint64_t)st.st_size;
 	if (strcmp(relative, "truth") == 0)
 		*size = get_truth_size(from, *size);
 	if (*size > MAX_FILE)
 		return jp_fail(staging->err, EFBIG,
-			       "%s/%s: %" PRIu64 " bytes; at most 1 GiB is packed", staging->from,
-			       relative, *size);
+			       "%s/%s: %" PRIu64 " bytes; at most 1 GiB is packed",
+			       staging->run_dir, relative, *size);
 	return 0;
 }
 
@@ -130,7 +130,7 @@ static int copy_file(struct staging *staging, int inside, const char *dir, const
 		ret = -errno;
 	if (ret)
 		return jp_fail(staging->err, -ret, "%s/%s: cannot be copied to %s: %s",
-			       staging->from, relative, path,
+			       staging->run_dir, relative, path,
 			       ret == -ENODATA ? "it became shorter" : strerror(-ret));
 	return jp_word_set_add(&staging->repro->files, relative, strlen(relative))
 		       ? jp_fail(staging->err, ENOMEM, "out of memory")
@@ -142,7 +142,7 @@ static int open_folder(struct staging *staging, int inside, const char *name)
 	int fd = openat(inside, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
 	if (fd < 0)
-		return jp_fail(staging->err, errno, "%s/%s: %s", staging->from, name,
+		return jp_fail(staging->err, errno, "%s/%s: %s", staging->run_dir, name,
 			       errno == ENOTDIR || errno == ELOOP
 				       ? "a folder was expected, and no link to one"
 				       : strerror(errno));
@@ -185,15 +185,15 @@ static int copy_folder(struct staging *staging, int inside, const char *dir)
 	int ret = 0;
 
 	if (!stream)
-		return jp_fail(staging->err, errno, "%s/%s: %s", staging->from, dir,
+		return jp_fail(staging->err, errno, "%s/%s: %s", staging->run_dir, dir,
 			       strerror(errno));
 	jp_steal_fd(&fd); /* closing the stream closes the descriptor */
 	while (!ret && (entry = readdir(stream))) {
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
 		if (staging->repro->files.count + staging->repro->left_out.count >= MAX_FILES)
-			ret = jp_fail(staging->err, E2BIG, "%s: more than %d files", staging->from,
-				      MAX_FILES);
+			ret = jp_fail(staging->err, E2BIG, "%s: more than %d files",
+				      staging->run_dir, MAX_FILES);
 		else
 			ret = copy_entry(staging, inside, dir, entry->d_name);
 	}
@@ -212,7 +212,7 @@ void jp_repro_judge(const struct jp_repro *repro, const char *dir, struct jp_res
 {
 	static const char there[] = "./case";
 	size_t length = strlen(dir);
-	char *pos = result->why, *rest;
+	char *pos = result->reasons, *rest;
 
 	jp_case_folder_judge(repro->cas, dir, result);
 	while ((pos = strstr(pos, dir))) {

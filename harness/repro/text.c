@@ -202,8 +202,8 @@ static void put_machine_facts(FILE *out, const struct jp_repro *repro)
 
 void jp_repro_readme(FILE *out, const struct jp_repro *repro)
 {
-	size_t first = strcspn(repro->result.why, "\n");
-	char *reason = strndup(repro->result.why, first);
+	size_t first = strcspn(repro->result.reasons, "\n");
+	char *reason = strndup(repro->result.reasons, first);
 
 	fprintf(out, "# %s: %s\n\n## Summary\n\n", repro->cas->name,
 		jp_outcome_text(repro->result.outcome));
@@ -216,7 +216,7 @@ void jp_repro_readme(FILE *out, const struct jp_repro *repro)
 	put_versions(out, repro);
 	put_expected(out, repro);
 	fputs("\n## Seen\n\n", out);
-	put_lines(out, repro->seen);
+	put_lines(out, repro->ktap);
 	put_steps(out, repro);
 	put_machine_facts(out, repro);
 }

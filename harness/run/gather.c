@@ -256,7 +256,7 @@ static int write_statements(struct gathered *job)
 	info->max_stack = JP_USUAL_MAX_STACK;
 	info->settled = true;
 	watched->started = info->enabled;
-	watched->begun = info->sampling;
+	watched->sampling_since = info->sampling;
 	watched->ending = watched->silent = watched->ended = info->stopped;
 	watched->slack = info->slack;
 	watched->max_stack = info->max_stack;

@@ -25,7 +25,7 @@
 struct nested_run {
 	int (*act)(void *context);
 	void *context;
-	char missing[256]; /* the feature that is missing here; "": none */
+	char missing_feature[256]; /* the feature that is missing here; "": none */
 };
 
 enum { NOT_THERE = 127, KILLED = 126 }; /* own exit statuses, which @act must not use */
@@ -56,13 +56,14 @@ static int run_first_process(struct nested_run *run, unsigned int depth, uid_t u
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (uid && !map_user(uid, gid)) {
-		snprintf(run->missing, sizeof(run->missing), "/proc/self/uid_map: %s",
-			 strerror(errno));
+		snprintf(run->missing_feature, sizeof(run->missing_feature),
+			 "/proc/self/uid_map: %s", strerror(errno));
 		return NOT_THERE;
 	}
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
 	    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL)) {
-		snprintf(run->missing, sizeof(run->missing), "mount of /proc: %s", strerror(errno));
+		snprintf(run->missing_feature, sizeof(run->missing_feature), "mount of /proc: %s",
+			 strerror(errno));
 		return NOT_THERE;
 	}
 	return depth > 1 ? enter_namespace(run, depth - 1) : run->act(run->context);
@@ -103,7 +104,7 @@ static int enter_namespace(struct nested_run *run, unsigned int depth)
 		_exit(run_first_process(run, depth, uid, gid));
 	if (pid > 0)
 		return wait_for_child(pid);
-	snprintf(run->missing, sizeof(run->missing),
+	snprintf(run->missing_feature, sizeof(run->missing_feature),
 		 "clone3 with CLONE_NEWPID and CLONE_NEWNS%s: %s", uid ? " and CLONE_NEWUSER" : "",
 		 strerror(errno));
 	return NOT_THERE;
@@ -121,8 +122,8 @@ int jp_inside_run(unsigned int depth, int (*act)(void *context), void *context,
 	run->act = act;
 	run->context = context;
 	ret = enter_namespace(run, depth);
-	if (ret == NOT_THERE && *run->missing)
-		ret = jp_fail(err, EOPNOTSUPP, "%s", run->missing);
+	if (ret == NOT_THERE && *run->missing_feature)
+		ret = jp_fail(err, EOPNOTSUPP, "%s", run->missing_feature);
 	else if (ret > 99)
 		ret = jp_fail(err, ECHILD, "the runner in the namespace was killed");
 	munmap(run, sizeof(*run));

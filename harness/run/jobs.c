@@ -32,7 +32,7 @@ int jp_jobs_open(struct jp_jobs *jobs, const struct jp_runner *runner, size_t ca
 				 .fds = calloc(capacity + 1, sizeof(*jobs->fds)),
 				 .results = results == MAP_FAILED ? NULL : results,
 				 .capacity = capacity,
-				 .most = jp_rings_are_rationed() ? 1 : max};
+				 .max_running = jp_rings_are_rationed() ? 1 : max};
 	if (jobs->list && jobs->fds && jobs->results)
 		return 0;
 	jp_jobs_close(jobs);
@@ -41,15 +41,15 @@ int jp_jobs_open(struct jp_jobs *jobs, const struct jp_runner *runner, size_t ca
 
 bool jp_jobs_may_start(const struct jp_jobs *jobs, const struct jp_case *cas)
 {
-	return !jobs->running ||
-	       (jobs->running < jobs->most && !jobs->alone && !jp_case_records_whole_machine(cas));
+	return !jobs->running || (jobs->running < jobs->max_running && !jobs->alone &&
+				  !jp_case_records_whole_machine(cas));
 }
 
 static void fail_job(struct jp_job *job, const char *reason)
 {
 	job->shared->watched = false;
 	job->shared->result.outcome = JP_ERROR;
-	snprintf(job->shared->result.why, sizeof(job->shared->result.why), "%s", reason);
+	snprintf(job->shared->result.reasons, sizeof(job->shared->result.reasons), "%s", reason);
 }
 
 /* Runs the case of @job in this child process, which @parent forked, and exits. */

@@ -24,7 +24,7 @@ struct jp_jobs {
 	struct jp_job *list; /* all cases started so far, in order of their starts */
 	struct jp_job_result *results;
 	size_t count, capacity;
-	unsigned int running, most;
+	unsigned int running, max_running;
 	bool alone; /* the running case must run alone */
 };
 

@@ -38,10 +38,10 @@ struct readers_request {
 	const char *words, *dir;
 	const char *existing[3]; /* those of files[] that exist, NULL-terminated */
 	bool optional;           /* an adapter that has no reader is no error */
-	bool asked;              /* an adapter was asked, so @dir/shown exists */
+	bool was_asked;          /* an adapter was asked, so @dir/shown exists */
 	struct jp_error *err;
 	int failed;
-	struct jp_arguments gone; /* paths of mapped files that no longer exist */
+	struct jp_arguments missing_files; /* paths of mapped files that no longer exist */
 };
 
 bool jp_readers_are_valid(const char *words)
@@ -59,7 +59,7 @@ static int make_folder(struct readers_request *request)
 	int ret = jp_path_build(folder, sizeof(folder), request->err, "%s/" JP_SHOWN_FOLDER,
 				request->dir);
 
-	request->asked = true;
+	request->was_asked = true;
 	if (!ret && mkdir(folder, 0755))
 		ret = jp_fail(request->err, errno, "%s: %s", folder, strerror(errno));
 	return ret;
@@ -71,7 +71,7 @@ static void ask_adapter(struct readers_request *request, const char *name, const
 {
 	int ret;
 
-	if (!request->failed && *arguments && !request->asked)
+	if (!request->failed && *arguments && !request->was_asked)
 		request->failed = make_folder(request);
 	if (request->failed || !*arguments)
 		return;
@@ -194,11 +194,11 @@ static int note_removed_file(struct readers_request *request, const char *entry)
 			       entry);
 	if (!stat(name, &st) && S_ISREG(st.st_mode) && (!ino || st.st_ino == ino))
 		return 0;
-	for (size_t i = 0; i < request->gone.count; i++)
-		if (strcmp(request->gone.list[i], name) == 0)
+	for (size_t i = 0; i < request->missing_files.count; i++)
+		if (strcmp(request->missing_files.list[i], name) == 0)
 			return 0;
-	jp_arguments_add(&request->gone, "%s", name);
-	return request->gone.failed ? jp_fail(request->err, ENOMEM, "out of memory") : 0;
+	jp_arguments_add(&request->missing_files, "%s", name);
+	return request->missing_files.failed ? jp_fail(request->err, ENOMEM, "out of memory") : 0;
 }
 
 /* Notes the mapped files of the capture @path that no longer exist. */
@@ -223,8 +223,8 @@ static int write_index(struct readers_request *request)
 	for (const char **file = request->existing; *file && !ret; file++)
 		ret = jp_path_build(path, sizeof(path), request->err, "%s/%s", request->dir, *file)
 			      ?: note_removed_files(request, path);
-	ret = ret ?: jp_shown_index_write(request->dir, &request->gone, request->err);
-	jp_arguments_free(&request->gone);
+	ret = ret ?: jp_shown_index_write(request->dir, &request->missing_files, request->err);
+	jp_arguments_free(&request->missing_files);
 	return ret;
 }
 
@@ -243,5 +243,5 @@ int jp_readers_ask(const char *words, const struct jp_case *cas, const char *dir
 		jp_profilers_visit(ask_any_reader, &request);
 	else
 		ask_named_readers(&request);
-	return request.failed || !request.asked ? request.failed : write_index(&request);
+	return request.failed || !request.was_asked ? request.failed : write_index(&request);
 }

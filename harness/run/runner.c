@@ -81,7 +81,7 @@ struct running {
 static void end_case(struct running *run, enum jp_outcome outcome, const char *text)
 {
 	run->result->outcome = outcome;
-	snprintf(run->result->why, sizeof(run->result->why), "%s", text);
+	snprintf(run->result->reasons, sizeof(run->result->reasons), "%s", text);
 }
 
 /* Stores as the case's result the error of the workload or the session, and the workload's last
@@ -236,7 +236,7 @@ static bool run_in_namespaces(struct running *run)
 		return false;
 	}
 	*run->result = *result;
-	ret = jp_inside_run(run->watch.cas->inside, run_inside, run, &err);
+	ret = jp_inside_run(run->watch.cas->nr_namespaces, run_inside, run, &err);
 	*result = *run->result;
 	munmap(run->result, sizeof(*result));
 	run->result = result;
@@ -259,10 +259,10 @@ bool jp_runner_run(const struct jp_runner *runner, const struct jp_case *cas, co
 
 	memset(result, 0, sizeof(*result));
 	result->cas = cas;
-	watched = cas->inside ? run_in_namespaces(&run) : run_case(&run);
+	watched = cas->nr_namespaces ? run_in_namespaces(&run) : run_case(&run);
 	if (!watched) {
 		snprintf(text, sizeof(text), "%s %s", jp_outcome_text(result->outcome),
-			 result->why);
+			 result->reasons);
 		jp_run_dir_write(dir, "outcome", text, NULL);
 	}
 	jp_watch_free(&run.watch);

@@ -138,8 +138,8 @@ static bool has_performed_acts(const struct jp_watched *watch)
 
 	return !cas->acts.count ||
 	       jp_path_build(path, sizeof(path), &err, "%s/truth", watch->dir) ||
-	       jp_acts_count(path, watch->seen.started, watch->seen.begun, UINT64_MAX, counts,
-			     &err) ||
+	       jp_acts_count(path, watch->info.started, watch->info.sampling_since, UINT64_MAX,
+			     counts, &err) ||
 	       counts[cas->acts.act] >= cas->acts.count;
 }
 
@@ -176,7 +176,7 @@ static int wait_for_samples_and_acts(struct jp_watched *watch, struct jp_session
 {
 	/* Count samples only from now on, except for a launch: a launched workload may run most of
 	 * its code before it is ready. */
-	const uint64_t since = is_launch(watch) ? watch->seen.begun : jp_clock_now();
+	const uint64_t since = is_launch(watch) ? watch->info.sampling_since : jp_clock_now();
 	uint64_t nr_taken = is_launch(watch) ? jp_session_samples(session) : 0, lacking;
 
 	if (!is_launch(watch))
@@ -235,15 +235,15 @@ static int start_session(struct jp_watched *watch, struct jp_target *target,
 {
 	int code;
 
-	watch->seen.started = jp_clock_now();
+	watch->info.started = jp_clock_now();
 	*session = open_session(watch, target, err);
 	code = errno;
-	watch->seen.begun = jp_clock_now();
+	watch->info.sampling_since = jp_clock_now();
 	if (*session) {
 		/* Extend the deadline: some profilers need more time to begin than a case has for
 		 * its samples. */
-		watch->deadline += watch->seen.begun - watch->seen.started;
-		jp_session_describe(*session, &watch->seen);
+		watch->deadline += watch->info.sampling_since - watch->info.started;
+		jp_session_describe(*session, &watch->info);
 		return 0;
 	}
 	/* If a step of the workload did not end in time, the outcome of the case is TIMEOUT. */
@@ -311,8 +311,8 @@ static int close_witness(struct jp_watched *watch, struct jp_error *err)
 	int ret = jp_witness_close(watch->witness, &summary, err);
 
 	watch->witness = NULL;
-	watch->seen.witness = summary.samples;
-	watch->seen.witness_since = summary.since;
+	watch->info.witness = summary.samples;
+	watch->info.witness_since = summary.started;
 	if (!ret && summary.lost)
 		return jp_fail(err, EIO, "the witness lost %" PRIu64 " samples", summary.lost);
 	if (!ret && *summary.denied)
@@ -326,8 +326,8 @@ static int end_session(struct jp_watched *watch, struct jp_session *session, int
 	const bool external = watch->capture->traits & JP_CAPTURE_EXTERNAL;
 	struct jp_error finish_err = {""};
 
-	watch->seen.ending = jp_clock_now();
-	watch->seen.silent = jp_session_end_sampling(session);
+	watch->info.ending = jp_clock_now();
+	watch->info.silent = jp_session_end_sampling(session);
 	if (!external)
 		ret = ret ?: close_witness(watch, err);
 	/* An external profiler that started the workload ends only after the workload. */
@@ -339,11 +339,11 @@ static int end_session(struct jp_watched *watch, struct jp_session *session, int
 	/* An external profiler may sample until it ends, so close the witness only now. */
 	if (external)
 		ret = ret ?: close_witness(watch, err);
-	watch->seen.ended = jp_clock_now();
+	watch->info.ended = jp_clock_now();
 	if (!ret && !watch->process.external)
 		ret = stop_workload(watch, err);
 	/* Write `watched` last, when no profiler can change the folder any more. */
-	return ret ?: jp_watched_write(&watch->seen, watch->dir, err);
+	return ret ?: jp_watched_write(&watch->info, watch->dir, err);
 }
 
 static int start_workload(struct jp_watched *watch, char **command, struct jp_error *err)

@@ -20,7 +20,7 @@ struct jp_watched {
 	struct jp_witness *witness; /* NULL: not open */
 	uint64_t deadline; /* deadline: first for "ready", then the case's seconds after that */
 	bool stepped;
-	struct jp_watched_info seen;
+	struct jp_watched_info info;
 };
 
 /* Reads the capture and its options from the case. Returns 0, or -errno and a message. */

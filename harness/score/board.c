@@ -14,7 +14,7 @@ enum { WORST = 10, LABEL = 17, CPU_WIDTH = 6 };
 
 static bool was_row_judged(const struct jp_score_row *row)
 {
-	return row->cells[JP_SCORE_WHOLE].known || row->cells[JP_SCORE_SEEN].known;
+	return row->cells[JP_SCORE_WHOLE].is_known || row->cells[JP_SCORE_SEEN].is_known;
 }
 
 static bool is_good(const struct jp_score_row *row, enum jp_score_column column)
@@ -29,7 +29,7 @@ static void format_cell(const struct jp_score_row *row, enum jp_score_column col
 {
 	const struct jp_score_cell *cell = &row->cells[column];
 
-	if (!cell->known)
+	if (!cell->is_known)
 		snprintf(text, size, "-");
 	else if (jp_score_column_is_bad(column))
 		snprintf(text, size, "%" PRIu64, cell->k);
@@ -83,9 +83,9 @@ bool jp_score_failed(const struct jp_score *score)
 
 static void print_outcome(FILE *out, const struct jp_result *result)
 {
-	char text[sizeof(result->why)], *line = text, *rest;
+	char text[sizeof(result->reasons)], *line = text, *rest;
 
-	snprintf(text, sizeof(text), "%s", result->why);
+	snprintf(text, sizeof(text), "%s", result->reasons);
 	jp_printable(text);
 	rest = text + strcspn(text, "\n");
 	fprintf(out, " %s: %.*s\n", jp_outcome_text(result->outcome), (int)(rest - line), line);
@@ -159,7 +159,7 @@ static void print_worst(FILE *out, const struct jp_score *score, unsigned int wi
 		fprintf(out, "%-*s %s, %s, %" PRIu64 "\n    ", LABEL, worst[i].row->scene,
 			worst[i].exception->metric, worst[i].exception->cause,
 			worst[i].exception->count);
-		jp_terminal_put_words(out, worst[i].exception->first, 4, width);
+		jp_terminal_put_words(out, worst[i].exception->example, 4, width);
 	}
 	free(worst);
 }
@@ -177,8 +177,8 @@ static void format_verdict(const struct jp_score *score, char *text, size_t size
 		judged += is_judged_row;
 		for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS; column++) {
 			is_judged_row &= is_good(row, column);
-			known[column] += was_row_judged(row) && row->cells[column].known;
-			good[column] += was_row_judged(row) && row->cells[column].known &&
+			known[column] += was_row_judged(row) && row->cells[column].is_known;
+			good[column] += was_row_judged(row) && row->cells[column].is_known &&
 					is_good(row, column);
 		}
 		all_good += is_judged_row;
@@ -221,7 +221,7 @@ static void write_causes(struct jp_json *json, const struct jp_findings *finding
 		jp_json_string(json, "metric", findings->exceptions[i].metric);
 		jp_json_string(json, "cause", findings->exceptions[i].cause);
 		jp_json_u64(json, "count", findings->exceptions[i].count);
-		jp_json_string(json, "first", findings->exceptions[i].first);
+		jp_json_string(json, "first", findings->exceptions[i].example);
 		jp_json_end(json);
 	}
 	jp_json_end(json);
@@ -235,11 +235,11 @@ static void write_row(struct jp_json *json, const struct jp_score_row *row)
 {
 	jp_json_object(json, NULL);
 	jp_json_string(json, "workload", row->scene);
-	jp_json_string(json, "way", row->launched ? "launch" : "attach");
+	jp_json_string(json, "way", row->was_launched ? "launch" : "attach");
 	jp_json_string(json, "outcome", jp_outcome_text(row->result.outcome));
-	jp_json_string(json, "why", row->result.why);
+	jp_json_string(json, "why", row->result.reasons);
 	for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS; column++) {
-		if (!row->cells[column].known)
+		if (!row->cells[column].is_known)
 			continue;
 		jp_json_object(json, jp_score_column_text(column));
 		jp_json_u64(json, "k", row->cells[column].k);
@@ -285,7 +285,7 @@ void jp_score_compare(FILE *out, const struct jp_score *score, const struct jp_s
 
 		for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS; column++)
 			differs |= is_good(a, column) != is_good(b, column) ||
-				   a->cells[column].known != b->cells[column].known;
+				   a->cells[column].is_known != b->cells[column].is_known;
 		if (!differs)
 			continue;
 		if (!has_difference)

@@ -26,14 +26,14 @@ static int judge_folder(struct jp_score *score, const char *dir, struct jp_error
 	if (!row)
 		return jp_fail(err, ENOMEM, "out of memory for a row");
 	row->cpu = UINT64_MAX;
-	row->own = jp_case_folder_definition(dir, err);
-	if (!row->own)
+	row->own_cases = jp_case_folder_definition(dir, err);
+	if (!row->own_cases)
 		return -EINVAL;
-	row->cas = &row->own->cases[0];
+	row->cas = &row->own_cases->cases[0];
 	row->scene = jp_path_base(row->cas->name);
-	row->launched = strncmp(row->cas->capture_argv[0], "launch", 6) == 0;
+	row->was_launched = strncmp(row->cas->capture_argv[0], "launch", 6) == 0;
 	score->profiler = get_profiler(row->cas);
-	score->launches = row->launched;
+	score->launches = row->was_launched;
 	jp_case_folder_judge(row->cas, dir, &row->result);
 	jp_score_fill(row);
 	return 0;

@@ -49,7 +49,7 @@ static void fill_by_role(struct jp_score_row *row)
 		n = metric->rate ? metric->n : jp_score_column_is_bad(column) ? metric->k : 0;
 		row->cells[column].k += metric->k;
 		row->cells[column].n += n;
-		row->cells[column].known |= n > 0;
+		row->cells[column].is_known |= n > 0;
 	}
 }
 
@@ -68,7 +68,7 @@ static void add_faults(struct jp_score_row *row)
 		if (column == JP_SCORE_COLUMNS ||
 		    jp_expect_find_permission(&row->result, exception))
 			continue;
-		row->cells[column].known = true;
+		row->cells[column].is_known = true;
 		row->cells[column].n += exception->count;
 		if (jp_score_column_is_bad(column))
 			row->cells[column].k += exception->count;
@@ -124,7 +124,7 @@ double jp_score_rate_cell(const struct jp_score_row *row, enum jp_score_column c
 	const struct jp_score_cell *cell = &row->cells[column];
 	double share;
 
-	if (!cell->known || !cell->n)
+	if (!cell->is_known || !cell->n)
 		return -1;
 	share = (double)cell->k / (double)cell->n;
 	if (jp_score_column_is_bad(column))
@@ -136,7 +136,7 @@ void jp_score_free(struct jp_score *score)
 {
 	for (size_t i = 0; i < score->nr_rows; i++) {
 		jp_findings_free(&score->rows[i].result.findings);
-		jp_cases_free(score->rows[i].own);
+		jp_cases_free(score->rows[i].own_cases);
 	}
 	jp_cases_free(score->scenes);
 	free(score->rows);

@@ -26,12 +26,12 @@ bool jp_score_column_is_bad(enum jp_score_column column);
 struct jp_score_row {
 	const char *scene; /* name in results/scenes */
 	const struct jp_case *cas;
-	struct jp_cases *own; /* --again: the definition of @cas from its folder; else NULL */
-	bool watched;         /* the profiler watched the workload; if not, @result states why */
-	bool launched;        /* true: the profiler launched the workload; false: it attached */
+	struct jp_cases *own_cases; /* --again: the definition of @cas from its folder; else NULL */
+	bool watched;      /* the profiler watched the workload; if not, @result states why */
+	bool was_launched; /* true: the profiler launched the workload; false: it attached */
 	struct jp_result result;
 	struct jp_score_cell {
-		bool known;
+		bool is_known;
 		uint64_t k, n;
 	} cells[JP_SCORE_COLUMNS];
 	uint64_t cpu;   /* ns of the profiler's CPU time; UINT64_MAX: unknown */

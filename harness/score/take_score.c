@@ -105,7 +105,7 @@ static void run_case(const struct jp_score_plan *plan, const struct jp_runner *r
 	row->cas = cas;
 	if (jp_run_dir_case(&dir, cas->name, path, sizeof(path), &err)) {
 		row->result.outcome = JP_ERROR;
-		snprintf(row->result.why, sizeof(row->result.why), "%s", err.text);
+		snprintf(row->result.reasons, sizeof(row->result.reasons), "%s", err.text);
 		return;
 	}
 	before = get_own_cpu();
@@ -143,7 +143,7 @@ int jp_score_take(const struct jp_score_plan *plan, const struct jp_runner *runn
 		if (!row)
 			return jp_fail(err, ENOMEM, "out of memory for a row");
 		row->scene = jp_score_name(scene);
-		row->launched = strncmp(scene->capture_argv[0], "launch", 6) == 0;
+		row->was_launched = strncmp(scene->capture_argv[0], "launch", 6) == 0;
 		row->cpu = UINT64_MAX;
 		plan->progress(row->scene);
 		run_case(plan, runner, scene, row);
@@ -170,7 +170,7 @@ void jp_score_judge(struct jp_score *score)
 			continue;
 		if (jp_path_build(path, sizeof(path), &err, "%s/%s", score->dir, row->cas->name)) {
 			row->result.outcome = JP_ERROR;
-			snprintf(row->result.why, sizeof(row->result.why), "%s", err.text);
+			snprintf(row->result.reasons, sizeof(row->result.reasons), "%s", err.text);
 			continue;
 		}
 		jp_judge_case(row->cas, path, &row->result);

@@ -21,7 +21,7 @@ bool jp_registers_read(pid_t tid, struct jp_regs *regs)
 	if (ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &to) || to.iov_len != sizeof(user))
 		return false;
 	*regs = (struct jp_regs){.machine = jp_machine_find(EM_AARCH64),
-				 .known = (UINT64_C(1) << (PC + 1)) - 1};
+				 .mask = (UINT64_C(1) << (PC + 1)) - 1};
 	memcpy(regs->r, user.regs, sizeof(user.regs));
 	regs->r[SP] = user.sp;
 	regs->r[PC] = user.pc;

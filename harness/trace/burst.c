@@ -42,7 +42,7 @@ static void check_return_address(const struct jp_burst *burst)
 	const struct jp_shadow_frame *top = jp_shadow_get_innermost(burst->shadow);
 	uint64_t word;
 
-	if (top && (!jp_memory_load((void *)&burst->tid, top->at, &word) || word != top->ret))
+	if (top && (!jp_memory_load((void *)&burst->tid, top->ret_addr, &word) || word != top->ret))
 		jp_shadow_mark_uncertain(burst->shadow, JP_SHADOW_CHANGED);
 }
 
@@ -63,7 +63,7 @@ static void check_jump(const struct jp_burst *burst, const struct moment *from,
 	to_function = jp_checks_function(burst->checks, to->state.ip);
 	if (!from_function || !to_function || from_function == to_function)
 		return;
-	if (to->state.sp == top->at)
+	if (to->state.sp == top->ret_addr)
 		burst->shadow->events[JP_SHADOW_TAIL]++;
 	else
 		jp_shadow_mark_uncertain(burst->shadow, JP_SHADOW_REPLACED);
@@ -77,7 +77,8 @@ static enum jp_trace_place find_place(const struct jp_shadow *shadow,
 		return JP_PLACE_CALL;
 	if (shadow->machine->returns(moment->code, moment->state.size))
 		return JP_PLACE_EXIT;
-	return insn->ip == insn->start && insn->sp == insn->at ? JP_PLACE_ENTRY : JP_PLACE_BODY;
+	return insn->ip == insn->start && insn->sp == insn->ret_addr ? JP_PLACE_ENTRY
+								     : JP_PLACE_BODY;
 }
 
 /* Applies the instruction between the states @from and @to to the shadow stack, and checks what the
@@ -89,22 +90,22 @@ static void apply_instruction(struct jp_burst *burst, const struct moment *from,
 	const struct jp_shadow_frame *top = jp_shadow_get_innermost(shadow);
 	const uint64_t calls = shadow->calls, returns = shadow->returns;
 	struct jp_trace_insn insn = {
-		.pid = burst->checks->now->pid,
+		.pid = burst->checks->current->pid,
 		.tid = (uint32_t)burst->tid,
 		.burst = burst->number,
 		.time = from->time,
-		.forked = jp_threads_find(burst->threads, burst->tid)->forked,
+		.is_forked = jp_threads_find(burst->threads, burst->tid)->is_forked,
 		.ip = from->state.ip,
 		.sp = from->state.sp,
 		.fp = from->state.fp,
-		.known = top,
-		.at = top ? top->at : 0,
+		.is_known = top,
+		.ret_addr = top ? top->ret_addr : 0,
 		.ret = top ? top->ret : 0,
 		.start = top ? top->start : 0,
 	};
 	struct jp_checks_step step = {
 		.regs = &from->regs,
-		.first = from->code[0],
+		.first_byte = from->code[0],
 		.found_at = from->state.ip,
 		.fp = top ? top->fp : 0,
 		.sample = sample,
@@ -117,7 +118,7 @@ static void apply_instruction(struct jp_burst *burst, const struct moment *from,
 	if (insn.place == JP_PLACE_CALL)
 		step.found_at = to->state.top - 1;
 	jp_checks_apply(burst->checks, &insn, &step);
-	if (insn.known || insn.emitted)
+	if (insn.is_known || insn.emitted)
 		burst->visit(burst->context, &insn);
 	if (shadow->calls == calls && shadow->returns == returns)
 		check_jump(burst, from, to);

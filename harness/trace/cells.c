@@ -48,7 +48,7 @@ static void add_map(struct jp_cells *cells, const struct jp_tally *tally)
 	add_cell(cells, "map.stale", "the code under a line of the perf map changed",
 		 names[JP_NAME_STALE], nr_named);
 	add_cell(cells, "map.gone", "a line that was in the perf map is not there at the end",
-		 tally->gone[JP_SOURCE_MAP], tally->named[JP_SOURCE_MAP]);
+		 tally->nr_gone[JP_SOURCE_MAP], tally->nr_named[JP_SOURCE_MAP]);
 	add_cell(cells, "attach.map", "a late profiler finds no line of code that had one",
 		 tally->detached[JP_SOURCE_MAP], tally->attached[JP_SOURCE_MAP]);
 }
@@ -67,10 +67,10 @@ static void add_dump(struct jp_cells *cells, const struct jp_tally *tally,
 	add_cell(cells, "dump.stale", "the jitdump holds other instructions than memory",
 		 names[JP_NAME_STALE], nr_named);
 	add_cell(cells, "dump.gone", "a record that was in the jitdump is not there at the end",
-		 tally->gone[JP_SOURCE_DUMP], tally->named[JP_SOURCE_DUMP]);
+		 tally->nr_gone[JP_SOURCE_DUMP], tally->nr_named[JP_SOURCE_DUMP]);
 	add_cell(cells, "dump.marker",
 		 "perf does not find the jitdump: no record of an executable jit-PID.dump",
-		 tally->hidden, tally->dumped);
+		 tally->nr_hidden, tally->nr_dumped);
 	add_cell(cells, "attach.dump",
 		 "a late profiler finds no record of code that had one, or no mapped jit-PID.dump",
 		 tally->detached[JP_SOURCE_DUMP], tally->attached[JP_SOURCE_DUMP]);
@@ -180,7 +180,7 @@ static void add_killed_cell(struct jp_cells *cells, const struct jp_tally *tally
 	const uint64_t *names = tally->names[source];
 	const uint64_t absent = count_with_file(whole->names[source]) ? names[JP_NAME_NONE] : 0;
 
-	add_cell(cells, name, question, absent + names[JP_NAME_MISSING] + tally->gone[source],
+	add_cell(cells, name, question, absent + names[JP_NAME_MISSING] + tally->nr_gone[source],
 		 absent + count_with_file(names));
 }
 

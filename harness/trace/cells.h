@@ -11,8 +11,8 @@
 struct jp_cell {
 	const char *name;     /* name of the cell, such as "map.late" */
 	const char *question; /* text that describes the defect */
-	/* @bad: number of bad cases; @of: number of examined cases, which may be 0. */
-	uint64_t bad, of;
+	/* @bad: number of bad cases; @total: number of examined cases, which may be 0. */
+	uint64_t bad, total;
 };
 
 enum { JP_CELLS = 32 };

@@ -88,7 +88,7 @@ static void count_late_names(struct jp_checks *checks, enum jp_trace_source sour
 	uint64_t ip;
 
 	while (has_file(checks, source) &&
-	       (ran = jp_map_next(&checks->now->ran[source], &cursor, &ip))) {
+	       (ran = jp_map_next(&checks->current->ran[source], &cursor, &ip))) {
 		add_runs(&ran->missing, &ran->absent);
 		move_counts_between_names(checks->tally, source, &ran->absent, JP_NAME_NONE,
 					  JP_NAME_MISSING);
@@ -105,7 +105,7 @@ static void count_late_names(struct jp_checks *checks, enum jp_trace_source sour
 static int count_times(struct jp_checks *checks)
 {
 	const struct jp_code_loads *loads = &checks->published->loads;
-	struct jp_checked_process *process = checks->now;
+	struct jp_checked_process *process = checks->current;
 	jp_cleanup_free uint64_t *times = calloc(loads->count + 1, sizeof(*times));
 	const uint64_t now = jp_clock_now();
 
@@ -135,14 +135,14 @@ static void count_names_for_attached(struct jp_checks *checks, enum jp_trace_sou
 	uint64_t ip;
 
 	*to = (struct jp_attached){0};
-	if (source == JP_SOURCE_DUMP && !checks->now->has_marker)
+	if (source == JP_SOURCE_DUMP && !checks->current->has_marker)
 		return;
-	while ((ran = jp_map_next(&checks->now->ran[source], &cursor, &ip))) {
+	while ((ran = jp_map_next(&checks->current->ran[source], &cursor, &ip))) {
 		if (!ran->named.insns || !jp_published_is_emitted(checks->published, ip))
 			continue;
 		find[source](checks->published, ip, &name);
-		to->attached += ran->named.insns;
-		to->detached += has_source && name.name ? 0 : ran->named.insns;
+		to->nr_attached += ran->named.insns;
+		to->nr_detached += has_source && name.name ? 0 : ran->named.insns;
 	}
 }
 
@@ -158,7 +158,7 @@ static void note_marker(struct jp_checks *checks, struct jp_checked_process *pro
 /* Counts late names and wrong times in the files of @process. */
 static int count_process(struct jp_checks *checks, struct jp_checked_process *process)
 {
-	checks->now = process;
+	checks->current = process;
 	checks->published = &process->published;
 	for (int source = 0; source < JP_SOURCES; source++)
 		count_late_names(checks, source);
@@ -170,7 +170,7 @@ int jp_checks_begin(struct jp_checks *checks, uint32_t pid, uint32_t execs, stru
 	struct jp_checked_process *process = find_process(checks, pid, execs);
 	int failed;
 
-	jp_map_free(&checks->named);
+	jp_map_free(&checks->names);
 	jp_map_free(&checks->compared);
 	if (!process)
 		return jp_fail(err, ENOMEM, "trace: out of memory");
@@ -190,11 +190,11 @@ int jp_checks_begin(struct jp_checks *checks, uint32_t pid, uint32_t execs, stru
 /* Returns the names of @addr, or NULL without memory. */
 static const struct named *find_names(struct jp_checks *checks, uint64_t addr)
 {
-	struct named *named = jp_map_find(&checks->named, addr);
+	struct named *named = jp_map_find(&checks->names, addr);
 
 	if (named)
 		return named;
-	named = jp_map_at(&checks->named, addr, sizeof(*named));
+	named = jp_map_at(&checks->names, addr, sizeof(*named));
 	for (int source = 0; named && source < JP_SOURCES; source++)
 		find[source](checks->published, addr, &named->found[source]);
 	return named;
@@ -211,7 +211,7 @@ size_t jp_checks_function(struct jp_checks *checks, uint64_t addr)
  * first byte than when that line was first seen. */
 static bool is_stale_line(struct jp_checks *checks, uint64_t ip, unsigned char byte, size_t entry)
 {
-	struct first *first = jp_map_at(&checks->now->first, ip, sizeof(*first));
+	struct first *first = jp_map_at(&checks->current->first_bytes, ip, sizeof(*first));
 
 	if (!first || first->entry == entry)
 		return first && first->byte != byte;
@@ -229,8 +229,8 @@ static bool is_stale_load(const struct jp_code_load *load, uint64_t ip, unsigned
 static void note_run(struct jp_checks *checks, enum jp_trace_source source,
 		     const struct jp_trace_insn *insn, bool sample, bool is_named)
 {
-	const struct jp_runs run = {1, sample, insn->forked};
-	struct ran *ran = jp_map_at(&checks->now->ran[source], insn->ip, sizeof(struct ran));
+	const struct jp_runs run = {1, sample, insn->is_forked};
+	struct ran *ran = jp_map_at(&checks->current->ran[source], insn->ip, sizeof(struct ran));
 
 	if (ran)
 		add_runs(is_named                   ? &ran->named
@@ -251,8 +251,8 @@ static enum jp_trace_name judge_name(struct jp_checks *checks, enum jp_trace_sou
 		return JP_NAME_MISSING;
 	if (strcmp(name->name, name->newest) != 0)
 		return JP_NAME_WRONG;
-	if (name->load ? is_stale_load(name->load, insn->ip, step->first)
-		       : is_stale_line(checks, insn->ip, step->first, name->entry))
+	if (name->load ? is_stale_load(name->load, insn->ip, step->first_byte)
+		       : is_stale_line(checks, insn->ip, step->first_byte, name->entry))
 		return JP_NAME_STALE;
 	return JP_NAME_RIGHT;
 }
@@ -285,7 +285,7 @@ static bool is_caller(const struct jp_regs *regs, const struct jp_trace_insn *in
 	const struct jp_machine *machine = regs->machine;
 
 	return regs->r[machine->ip] == insn->ret &&
-	       regs->r[machine->sp] == insn->at + machine->frames->pushed;
+	       regs->r[machine->sp] == insn->ret_addr + machine->frames->pushed;
 }
 
 static enum jp_trace_caller judge_frame_pointer(const struct jp_checks *checks,
@@ -338,13 +338,13 @@ void jp_checks_apply(struct jp_checks *checks, struct jp_trace_insn *insn,
 	if (!insn->emitted || !named)
 		return;
 	tally->emitted++;
-	tally->known += insn->known;
+	tally->nr_known += insn->is_known;
 	tally->announced += checks->announced.replay != NULL;
 	tally->unannounced += checks->announced.replay &&
 			      !jp_announcements_has_code(&checks->announced, insn->pid, insn->ip);
-	checks->now->dumped += checks->published->has_dump;
+	checks->current->nr_dumped += checks->published->has_dump;
 	/* Later bursts may hit the end of the process, which unmaps the jitdump. */
-	memcpy(checks->now->attached, checks->attached, sizeof(checks->attached));
+	memcpy(checks->current->attached, checks->attached, sizeof(checks->attached));
 	for (int source = 0; source < JP_SOURCES; source++) {
 		const struct jp_published_name *name = &named->found[source];
 
@@ -352,10 +352,10 @@ void jp_checks_apply(struct jp_checks *checks, struct jp_trace_insn *insn,
 		insn->names[source] = name->name;
 		tally->names[source][insn->name[source]]++;
 		tally->samples[source][insn->name[source]] += step->sample;
-		tally->forked[source][insn->name[source]] += insn->forked;
+		tally->forked[source][insn->name[source]] += insn->is_forked;
 	}
 	compare_bytes(checks, &named->found[JP_SOURCE_DUMP], insn->tid);
-	if (insn->known)
+	if (insn->is_known)
 		judge_caller(checks, named, insn, step);
 }
 
@@ -373,21 +373,21 @@ static bool has_execed(const struct jp_checks *checks, const struct jp_checked_p
  * contained. */
 static void count_names_gone_from_files(struct jp_checks *checks, enum jp_trace_source source)
 {
-	const bool execed = has_execed(checks, checks->now);
+	const bool execed = has_execed(checks, checks->current);
 	struct jp_tally *tally = checks->tally;
 	struct jp_published_name name;
 	const struct ran *ran;
 	size_t cursor = 0;
 	uint64_t ip;
 
-	tally->attached[source] += checks->now->attached[source].attached;
-	tally->detached[source] += checks->now->attached[source].detached;
-	while ((ran = jp_map_next(&checks->now->ran[source], &cursor, &ip))) {
+	tally->attached[source] += checks->current->attached[source].nr_attached;
+	tally->detached[source] += checks->current->attached[source].nr_detached;
+	while ((ran = jp_map_next(&checks->current->ran[source], &cursor, &ip))) {
 		const uint64_t insns = ran->named.insns + ran->missing.insns;
 
 		find[source](checks->published, ip, &name);
-		tally->named[source] += ran->named.insns;
-		tally->gone[source] += name.name ? 0 : ran->named.insns;
+		tally->nr_named[source] += ran->named.insns;
+		tally->nr_gone[source] += name.name ? 0 : ran->named.insns;
 		tally->execed[source] += execed ? insns : 0;
 		tally->execed_unnamed[source] += execed && !name.name ? insns : 0;
 	}
@@ -408,8 +408,8 @@ void jp_checks_end(struct jp_checks *checks)
 		tally->future += process->future;
 		tally->early += process->early;
 		tally->disorder += process->disorder;
-		tally->dumped += process->dumped;
-		tally->hidden += process->has_marker ? 0 : process->dumped;
+		tally->nr_dumped += process->nr_dumped;
+		tally->nr_hidden += process->has_marker ? 0 : process->nr_dumped;
 	}
 }
 
@@ -419,12 +419,12 @@ void jp_checks_free(struct jp_checks *checks)
 		struct jp_checked_process *process = &checks->processes[i];
 
 		jp_published_free(&process->published);
-		jp_map_free(&process->first);
+		jp_map_free(&process->first_bytes);
 		for (int source = 0; source < JP_SOURCES; source++)
 			jp_map_free(&process->ran[source]);
 	}
 	jp_announcements_close(&checks->announced);
-	jp_map_free(&checks->named);
+	jp_map_free(&checks->names);
 	jp_map_free(&checks->compared);
 	free(checks->processes);
 }

@@ -9,7 +9,7 @@
 /* Names for a profiler that attaches at the start of a burst: as @attached and @detached of struct
  * jp_tally. */
 struct jp_attached {
-	uint64_t attached, detached;
+	uint64_t nr_attached, nr_detached;
 };
 
 /* What the checks remember of a process from burst to burst. After an exec, a process gets a new
@@ -18,14 +18,14 @@ struct jp_checked_process {
 	uint32_t pid, execs; /* @execs: number of its earlier execs */
 	/* The files as they were at the process's last burst. */
 	struct jp_published_files published;
-	struct jp_map first; /* address of an instruction -> its first byte, and the line of the
-				perf map that named it */
+	struct jp_map first_bytes; /* address of an instruction -> its first byte, and the line of
+				the perf map that named it */
 	struct jp_map ran[JP_SOURCES]; /* address of an instruction -> how often it ran with and
 					  without a name */
 	bool has_marker;               /* perf finds the jitdump by a mapping of now or earlier */
 	/* Number of jitdump records, and of instructions, as in struct jp_tally. */
 	uint64_t loads, future, early, disorder;
-	uint64_t dumped;
+	uint64_t nr_dumped;
 	struct jp_attached attached[JP_SOURCES]; /* at its last burst with emitted code */
 };
 
@@ -35,11 +35,11 @@ struct jp_checks {
 	struct jp_tally *tally;
 	uint64_t launched; /* time when the program was started (CLOCK_MONOTONIC, ns); 0: unknown */
 	struct jp_announcements announced;
-	const struct jp_published_files *published; /* files of the process @now */
-	struct jp_checked_process *processes, *now;
+	const struct jp_published_files *published; /* files of the process @current */
+	struct jp_checked_process *processes, *current;
 	size_t nr_processes, capacity;
 	struct jp_attached attached[JP_SOURCES]; /* at the start of this burst */
-	struct jp_map named; /* address of an instruction -> its names in this burst */
+	struct jp_map names; /* address of an instruction -> its names in this burst */
 	struct jp_map
 		compared; /* number of each jitdump entry whose bytes were compared in this burst */
 };
@@ -47,7 +47,7 @@ struct jp_checks {
 /* Input of the checks for one instruction of a burst. */
 struct jp_checks_step {
 	const struct jp_regs *regs; /* registers before the instruction */
-	unsigned char first;        /* first byte of the instruction */
+	unsigned char first_byte;   /* first byte of the instruction */
 	uint64_t found_at; /* address by which profilers look the instruction up: for a call the
 			      return address - 1 */
 	uint64_t fp;       /* frame pointer at the entry of the instruction's function */

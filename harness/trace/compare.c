@@ -24,14 +24,14 @@ static void compare_insn(struct jp_comparison *comparison, const struct jp_truth
 	if (jp_truth_stack_at(truth, insn->pid, insn->tid, insn->time, 0, insn->ip, insn->sp,
 			      JP_CHAIN, stack) != JP_STACK_FOUND ||
 	    stack->nr_whole < 2) {
-		comparison->elsewhere += insn->known && insn->emitted;
-	} else if (!insn->known) {
+		comparison->elsewhere += insn->is_known && insn->emitted;
+	} else if (!insn->is_known) {
 		comparison->unclaimed++;
-	} else if (stack->whole[1] == insn->ret) {
+	} else if (stack->frames[1] == insn->ret) {
 		comparison->right++;
 	} else if (!comparison->wrong++) {
 		comparison->worst = *insn;
-		comparison->true_ret = stack->whole[1];
+		comparison->true_ret = stack->frames[1];
 	}
 }
 

@@ -37,12 +37,13 @@ struct jp_trace_insn {
 	uint32_t pid, tid, burst;
 	uint64_t time; /* CLOCK_MONOTONIC, ns */
 	uint64_t ip, sp, fp;
-	bool forked;  /* the process was forked and has not called exec since */
-	bool emitted; /* the instruction is in executable memory that maps no file */
-	bool known;   /* the trace saw the call that entered the function: the next five members are
-			 valid */
-	uint64_t at, ret, start; /* @at: where the return address lies; @ret: the return address;
-				    @start: the function's entry */
+	bool is_forked; /* the process was forked and has not called exec since */
+	bool emitted;   /* the instruction is in executable memory that maps no file */
+	bool is_known;  /* the trace saw the call that entered the function: the next five members
+			are  valid */
+	uint64_t ret_addr, ret,
+		start; /* @ret_addr: where the return address lies; @ret: the return address;
+		    @start: the function's entry */
 	enum jp_trace_place place;
 	enum jp_trace_caller by_fp, by_dump;
 	enum jp_trace_name name[JP_SOURCES];

@@ -46,8 +46,8 @@ void jp_tally_print(const struct jp_tally *tally, FILE *out)
 		" of emitted code; of these "
 		"the caller is known for %" PRIu64 " (%.1f %%), uncertain for %" PRIu64
 		" (%.1f %%)\n%" PRIu64 " calls, %" PRIu64 " returns",
-		tally->bursts, tally->steps, tally->emitted, tally->known,
-		compute_percent(tally->known, tally->emitted), tally->uncertain,
+		tally->bursts, tally->steps, tally->emitted, tally->nr_known,
+		compute_percent(tally->nr_known, tally->emitted), tally->uncertain,
 		compute_percent(tally->uncertain, tally->emitted), tally->calls, tally->returns);
 	for (int event = 1; event < JP_SHADOW_EVENTS; event++)
 		if (tally->events[event])
@@ -87,7 +87,7 @@ void jp_tally_json(const struct jp_tally *tally, struct jp_json *json)
 	} counts[] = {
 		{"bursts", tally->bursts},       {"refused", tally->refused},
 		{"steps", tally->steps},         {"emitted", tally->emitted},
-		{"known", tally->known},         {"uncertain", tally->uncertain},
+		{"known", tally->nr_known},      {"uncertain", tally->uncertain},
 		{"calls", tally->calls},         {"returns", tally->returns},
 		{"functions", tally->functions}, {"differ", tally->differ},
 		{"loads", tally->loads},         {"future", tally->future},
@@ -120,7 +120,7 @@ void jp_tally_json(const struct jp_tally *tally, struct jp_json *json)
 
 static void write_known_frame(const struct jp_trace_insn *insn, struct jp_json *json)
 {
-	jp_json_u64(json, "at", insn->at);
+	jp_json_u64(json, "at", insn->ret_addr);
 	jp_json_u64(json, "return", insn->ret);
 	jp_json_u64(json, "start", insn->start);
 	jp_json_string(json, "place", place_words[insn->place]);
@@ -140,7 +140,7 @@ void jp_trace_insn_json(const struct jp_trace_insn *insn, struct jp_json *json)
 	jp_json_u64(json, "ip", insn->ip);
 	jp_json_u64(json, "sp", insn->sp);
 	jp_json_u64(json, "fp", insn->fp);
-	if (insn->known)
+	if (insn->is_known)
 		write_known_frame(insn, json);
 	for (int source = 0; insn->emitted && source < JP_SOURCES; source++) {
 		if (insn->name[source] == JP_NAME_NONE)

@@ -126,8 +126,8 @@ int jp_published_read_again(struct jp_published_files *published, struct jp_erro
 
 struct newest {
 	uint64_t addr;
-	/* @line: number of the last line so far; @at: number of the line with @name. */
-	size_t line, at;
+	/* @line: number of the last line so far; @offset: number of the line with @name. */
+	size_t line, offset;
 	const char *name;
 };
 
@@ -138,7 +138,7 @@ static void keep_newest_name(void *context, uint64_t start, uint64_t size, const
 	newest->line++;
 	if (newest->addr >= start && newest->addr - start < size) {
 		newest->name = name;
-		newest->at = newest->line;
+		newest->offset = newest->line;
 	}
 }
 
@@ -155,7 +155,7 @@ void jp_published_in_map(const struct jp_published_files *published, uint64_t ad
 			continue;
 		jp_perf_map_visit_lines(map, keep_newest_name, &newest);
 		name->newest = newest.name ?: name->name;
-		name->entry = newest.at;
+		name->entry = newest.offset;
 	}
 }
 

@@ -20,7 +20,7 @@ bool jp_registers_read(pid_t tid, struct jp_regs *regs)
 	if (ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &to) || to.iov_len != sizeof(user))
 		return false;
 	*regs = (struct jp_regs){.machine = jp_machine_find(EM_RISCV),
-				 .known = (UINT64_C(1) << (PC + 1)) - 1};
+				 .mask = (UINT64_C(1) << (PC + 1)) - 1};
 	/* The pc, and x1 to x31. */
 	memcpy(regs->r, &user, sizeof(user));
 	regs->r[0] = 0;

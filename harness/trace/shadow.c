@@ -85,7 +85,7 @@ static void push_entered(struct jp_shadow *shadow, const struct jp_shadow_state 
 			 const struct jp_shadow_state *after)
 {
 	push_frame(shadow, &(struct jp_shadow_frame){
-				   .at = after->sp,
+				   .ret_addr = after->sp,
 				   .ret = after->top,
 				   .start = after->ip,
 				   .fp = after->fp,
@@ -111,7 +111,7 @@ static void leave_frames(struct jp_shadow *shadow, uint64_t sp)
 {
 	bool has_left = false;
 
-	for (; shadow->count && get_innermost_frame(shadow)->at < sp; shadow->count--)
+	for (; shadow->count && get_innermost_frame(shadow)->ret_addr < sp; shadow->count--)
 		has_left |= get_innermost_frame(shadow)->ret != get_innermost_frame(shadow)->start;
 	if (has_left)
 		jp_shadow_mark_uncertain(shadow, JP_SHADOW_LEFT);
@@ -125,7 +125,7 @@ static void apply_return(struct jp_shadow *shadow, const struct jp_shadow_state 
 
 	if (!top)
 		return;
-	if (top->at != before->sp) {
+	if (top->ret_addr != before->sp) {
 		leave_frames(shadow, after->sp);
 		jp_shadow_mark_uncertain(shadow, JP_SHADOW_JUMP);
 		return;
@@ -142,7 +142,7 @@ static bool leaves_handler(const struct jp_shadow *shadow, const struct jp_shado
 {
 	const struct jp_shadow_frame *top = get_innermost_frame(shadow);
 
-	return top && top->signal && after->sp == top->at;
+	return top && top->signal && after->sp == top->ret_addr;
 }
 
 void jp_shadow_step(struct jp_shadow *shadow, const struct jp_shadow_state *before,
@@ -172,7 +172,8 @@ void jp_shadow_signal(struct jp_shadow *shadow, const struct jp_shadow_state *be
 	 * which frames were left. */
 	if (after->sp >= before->sp)
 		jp_shadow_clear(shadow);
-	push_frame(shadow, &(struct jp_shadow_frame){
-				   .at = before->sp, .doubt = JP_SHADOW_SIGNAL, .signal = true});
+	push_frame(shadow, &(struct jp_shadow_frame){.ret_addr = before->sp,
+						     .doubt = JP_SHADOW_SIGNAL,
+						     .signal = true});
 	push_entered(shadow, before, after);
 }

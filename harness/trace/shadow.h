@@ -34,10 +34,10 @@ const char *jp_shadow_event_text(enum jp_shadow_event event);
 const char *jp_shadow_event_word(enum jp_shadow_event event);
 
 struct jp_shadow_frame {
-	uint64_t at;    /* address of the return address: the stack pointer at the entry */
-	uint64_t ret;   /* return address */
-	uint64_t start; /* address of the function's entry */
-	uint64_t fp;    /* frame pointer at the entry */
+	uint64_t ret_addr; /* address of the return address: the stack pointer at the entry */
+	uint64_t ret;      /* return address */
+	uint64_t start;    /* address of the function's entry */
+	uint64_t fp;       /* frame pointer at the entry */
 	/* Why the frame is uncertain; JP_SHADOW_NOTHING: it is certain. */
 	enum jp_shadow_event doubt;
 	bool signal; /* not a function, but the registers that the kernel saved for a signal handler

@@ -90,7 +90,7 @@ static void resume_thread(struct jp_thread *thread)
 {
 	ptrace(thread->group_stop ? PTRACE_LISTEN : PTRACE_CONT, thread->tid, 0,
 	       (long)thread->signal);
-	thread->stopped = false;
+	thread->is_stopped = false;
 	thread->signal = 0;
 }
 
@@ -111,7 +111,7 @@ static void add_started_thread(struct jp_threads *threads, pid_t tid, int event)
 	if (started) {
 		const struct jp_thread *starter = jp_threads_find(threads, tid);
 
-		started->forked = event == PTRACE_EVENT_FORK || starter->forked;
+		started->is_forked = event == PTRACE_EVENT_FORK || starter->is_forked;
 		started->execs = starter->execs;
 	}
 }
@@ -122,11 +122,11 @@ static void note_stop_status(struct jp_threads *threads, struct jp_thread *threa
 	const int number = WSTOPSIG(status), event = status >> 16;
 	const pid_t tid = thread->tid;
 
-	thread->stopped = true;
+	thread->is_stopped = true;
 	thread->group_stop = event == PTRACE_EVENT_STOP && number != SIGTRAP;
 	thread->signal = event ? 0 : number;
 	if (event == PTRACE_EVENT_EXEC) {
-		thread->forked = false;
+		thread->is_forked = false;
 		thread->execs++;
 		remove_other_threads(threads, tid);
 	}
@@ -150,7 +150,7 @@ static void handle_change(struct jp_threads *threads, pid_t tid, int status)
 		return;
 	note_stop_status(threads, jp_threads_find(threads, tid), status);
 	thread = jp_threads_find(threads, tid);
-	if (thread->pid != threads->wanted)
+	if (thread->pid != threads->stopping)
 		resume_thread(thread);
 }
 
@@ -228,7 +228,7 @@ static bool is_zombie(const struct jp_thread *thread)
 static bool is_stopped(const struct jp_threads *threads, pid_t pid)
 {
 	for (size_t i = 0; i < threads->count; i++)
-		if (threads->list[i].pid == pid && !threads->list[i].stopped &&
+		if (threads->list[i].pid == pid && !threads->list[i].is_stopped &&
 		    !is_zombie(&threads->list[i]))
 			return false;
 	return true;
@@ -239,7 +239,7 @@ bool jp_threads_stop(struct jp_threads *threads, pid_t pid)
 	const uint64_t end = jp_clock_now() + STOP_NS;
 	bool late = false;
 
-	threads->wanted = pid;
+	threads->stopping = pid;
 	for (size_t i = 0; i < threads->count; i++)
 		if (threads->list[i].pid == pid)
 			ptrace(PTRACE_INTERRUPT, threads->list[i].tid, 0, 0);
@@ -253,9 +253,9 @@ bool jp_threads_stop(struct jp_threads *threads, pid_t pid)
 
 void jp_threads_resume(struct jp_threads *threads)
 {
-	threads->wanted = 0;
+	threads->stopping = 0;
 	for (size_t i = 0; i < threads->count; i++)
-		if (threads->list[i].stopped)
+		if (threads->list[i].is_stopped)
 			resume_thread(&threads->list[i]);
 }
 
@@ -284,14 +284,14 @@ enum jp_stepped jp_threads_step(struct jp_threads *threads, pid_t tid)
 	if (!thread || ptrace(PTRACE_SINGLESTEP, tid, 0, (long)thread->signal))
 		return JP_STEPPED_GONE;
 	thread->signal = 0;
-	thread->stopped = false;
+	thread->is_stopped = false;
 	if (!wait_for_thread(threads, tid, &status))
 		return JP_STEPPED_GONE;
 	thread = jp_threads_find(threads, tid);
 	if (WIFSTOPPED(status) && status >> 16 == 0 && WSTOPSIG(status) == SIGTRAP) {
 		stepped = explain_trap(tid);
 		if (stepped != JP_STEPPED_STOPPED) {
-			thread->stopped = true;
+			thread->is_stopped = true;
 			return stepped;
 		}
 	}
@@ -413,7 +413,7 @@ static bool release_thread(struct jp_threads *threads, struct jp_thread *thread,
 
 	if (is_zombie(thread))
 		return true;
-	if (!thread->stopped) {
+	if (!thread->is_stopped) {
 		if (ptrace(PTRACE_INTERRUPT, tid, 0, 0))
 			return true; /* the thread ended */
 		if (!wait_for_thread(threads, tid, status) || !WIFSTOPPED(*status))

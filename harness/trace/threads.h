@@ -17,8 +17,8 @@
  */
 struct jp_thread {
 	pid_t tid, pid;
-	bool stopped;
-	bool forked;     /* the process was forked by a traced one and has not called exec since */
+	bool is_stopped;
+	bool is_forked;  /* the process was forked by a traced one and has not called exec since */
 	bool group_stop; /* a stop signal such as SIGSTOP stopped the whole process: leave it
 			    stopped */
 	uint32_t execs;  /* number of execs of its process since the process is traced */
@@ -29,7 +29,7 @@ struct jp_threads {
 	struct jp_thread *list;
 	size_t count, capacity;
 	int children;   /* a signalfd for SIGCHLD */
-	pid_t wanted;   /* process that jp_threads_stop() is stopping; 0: none */
+	pid_t stopping; /* process that jp_threads_stop() is stopping; 0: none */
 	pid_t launched; /* process of the started command; 0: none */
 	int status;     /* exit status of @launched, as from waitpid(); valid once that process has
 			   ended */

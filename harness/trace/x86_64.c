@@ -29,7 +29,7 @@ bool jp_registers_read(pid_t tid, struct jp_regs *regs)
 	/* indexed by DWARF's register numbers */
 	*regs = (struct jp_regs){
 		.machine = jp_machine_find(EM_X86_64),
-		.known = (1 << 17) - 1,
+		.mask = (1 << 17) - 1,
 		.r = {user.rax, user.rdx, user.rcx, user.rbx, user.rsi, user.rdi, user.rbp,
 		      user.rsp, user.r8, user.r9, user.r10, user.r11, user.r12, user.r13, user.r14,
 		      user.r15, user.rip},

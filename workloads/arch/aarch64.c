@@ -119,7 +119,7 @@ void jp_arch_put_word(struct jp_code *code, enum jp_word_use use)
 static void call_target(struct jp_code *code)
 {
 	put_insn(code, 0xd63f0000 | TARGET << 5);
-	code->now.bp |= JP_INSN_RETURN;
+	code->state.bp |= JP_INSN_RETURN;
 }
 
 void jp_arch_end_branch(struct jp_code *code, uint32_t branch)
@@ -143,19 +143,19 @@ void jp_arch_save_fp(struct jp_code *code)
 void jp_arch_set_fp(struct jp_code *code)
 {
 	add_value(code, FP, STACK, 0); /* mov x29, sp */
-	code->now.bp |= JP_BP_OWN;
+	code->state.bp |= JP_BP_OWN;
 }
 
 void jp_arch_reset_sp(struct jp_code *code)
 {
 	add_value(code, STACK, FP, 0); /* mov sp, x29 */
-	code->now = (struct jp_truth_insn){.bp = JP_BP_OWN, .pre = 16};
+	code->state = (struct jp_truth_insn){.bp = JP_BP_OWN, .pre = 16};
 }
 
 void jp_arch_restore_fp(struct jp_code *code)
 {
 	pop_pair(code, FP, LR);
-	code->now = (struct jp_truth_insn){.bp = JP_BP_CALLER};
+	code->state = (struct jp_truth_insn){.bp = JP_BP_CALLER};
 }
 
 void jp_arch_push_return(struct jp_code *code)
@@ -173,7 +173,7 @@ void jp_arch_align_sp(struct jp_code *code)
 void jp_arch_emit_long_prologue(struct jp_code *code)
 {
 	put_insn(code, 0xd503233f); /* paciasp also serves as a landing pad */
-	code->now.bp |= JP_INSN_SIGNED;
+	code->state.bp |= JP_INSN_SIGNED;
 	add_value(code, VALUE, STACK, 0);
 	put_insn(code, 0xf13f814b); /* subs x11, x10, 4064: as a check of the stack does */
 	load(code, COUNT, STEP, 0);
@@ -193,10 +193,10 @@ void jp_arch_emit_long_epilogue(struct jp_code *code)
 	put_insn(code, ADD_COUNT);
 	pop_pair(code, 19, 20);
 	jp_arch_restore_fp(code);
-	code->now.bp |= JP_INSN_SIGNED;
+	code->state.bp |= JP_INSN_SIGNED;
 	put_insn(code, XOR_COUNT);
 	put_insn(code, 0xd50323bf); /* autiasp */
-	code->now.bp &= ~JP_INSN_SIGNED;
+	code->state.bp &= ~JP_INSN_SIGNED;
 	put_insn(code, 0xd503201f); /* nop */
 	jp_arch_emit_ret(code);
 }

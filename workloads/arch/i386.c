@@ -75,9 +75,9 @@ void jp_arch_call_clock(struct jp_code *code)
 	JP_INSN(code, "\xc7\x04\x24\x01\x00\x00\x00"); /* mov dword [esp], 1 */
 	jp_arch_load_word(code, JP_WORD_CALLED);
 	JP_INSN(code, "\xff\xd0"); /* call eax */
-	code->now.bp |= JP_INSN_RETURN;
+	code->state.bp |= JP_INSN_RETURN;
 	JP_INSN(code, "\x8b\x54\x24\x10"); /* mov edx, [esp + 16] */
-	code->now.bp &= ~JP_INSN_RETURN;
+	code->state.bp &= ~JP_INSN_RETURN;
 }
 
 const struct jp_arch_elf jp_arch_elf = {

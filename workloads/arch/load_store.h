@@ -89,7 +89,7 @@ static void call_and_restore_step(struct jp_code *code, int32_t offset)
 {
 	call_target(code);
 	load(code, STEP, STACK, offset);
-	code->now.bp &= ~JP_INSN_RETURN;
+	code->state.bp &= ~JP_INSN_RETURN;
 }
 
 void jp_arch_call_next(struct jp_code *code)
@@ -120,9 +120,9 @@ void jp_arch_pop_return(struct jp_code *code)
 void jp_arch_jump_to_next(struct jp_code *code)
 {
 	add_value(code, STEP, STEP, sizeof(struct jp_path_step));
-	code->now.bp |= JP_INSN_TAIL;
+	code->state.bp |= JP_INSN_TAIL;
 	put_insn(code, JUMP);
-	code->now.bp &= ~JP_INSN_TAIL;
+	code->state.bp &= ~JP_INSN_TAIL;
 }
 
 /* Emits a stub. A veneer, which arm64's linkers and runtimes put between a branch and a function
@@ -137,7 +137,7 @@ void jp_arch_emit_stub(struct jp_code *code)
 void jp_arch_begin_calls(struct jp_code *code)
 {
 	store(code, STEP, STACK, 16);
-	load(code, COUNT, STEP, offsetof(struct jp_path_step, before));
+	load(code, COUNT, STEP, offsetof(struct jp_path_step, loops_before));
 	store(code, COUNT, STACK, 24);
 }
 

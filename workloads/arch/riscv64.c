@@ -101,7 +101,7 @@ static void pop_pair(struct jp_code *code, unsigned low, unsigned high)
 	load(code, high, STACK, 8);
 	load(code, low, STACK, 0);
 	if (low == FP)
-		code->now.bp = JP_BP_CALLER;
+		code->state.bp = JP_BP_CALLER;
 	jp_arch_adjust_sp(code, -RECORD);
 }
 
@@ -142,12 +142,12 @@ void jp_arch_put_word(struct jp_code *code, enum jp_word_use use)
 /* Emits a call of the function whose address is in TARGET, and loads the link register again. */
 static void call_target(struct jp_code *code)
 {
-	const bool has_own_bp = code->now.bp == JP_BP_OWN;
+	const bool has_own_bp = code->state.bp == JP_BP_OWN;
 
 	put_insn(code, encode_immediate(0x67, LR, TARGET, 0));
-	code->now.bp |= JP_INSN_RETURN;
-	load(code, LR, has_own_bp ? FP : STACK, has_own_bp ? -8 : (int32_t)code->now.pre - 8);
-	code->now.bp &= ~JP_INSN_RETURN;
+	code->state.bp |= JP_INSN_RETURN;
+	load(code, LR, has_own_bp ? FP : STACK, has_own_bp ? -8 : (int32_t)code->state.pre - 8);
+	code->state.bp &= ~JP_INSN_RETURN;
 }
 
 void jp_arch_end_branch(struct jp_code *code, uint32_t branch)
@@ -175,13 +175,13 @@ void jp_arch_save_fp(struct jp_code *code)
 void jp_arch_set_fp(struct jp_code *code)
 {
 	add_value(code, FP, STACK, RECORD);
-	code->now.bp = JP_BP_OWN;
+	code->state.bp = JP_BP_OWN;
 }
 
 void jp_arch_reset_sp(struct jp_code *code)
 {
 	add_value(code, STACK, FP, -RECORD);
-	code->now = (struct jp_truth_insn){.bp = JP_BP_OWN, .pre = RECORD};
+	code->state = (struct jp_truth_insn){.bp = JP_BP_OWN, .pre = RECORD};
 }
 
 void jp_arch_restore_fp(struct jp_code *code)

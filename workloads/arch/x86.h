@@ -94,7 +94,7 @@ void jp_arch_begin_body(struct jp_code *code)
 void jp_arch_begin_calls(struct jp_code *code)
 {
 	access_memory(code, STORE, STEP, SP, 16);
-	access_memory(code, LOAD, CX, STEP, offsetof(struct jp_path_step, before));
+	access_memory(code, LOAD, CX, STEP, offsetof(struct jp_path_step, loops_before));
 	access_memory(code, STORE, CX, SP, 24);
 }
 
@@ -133,17 +133,17 @@ static void go_to_next(struct jp_code *code, uint8_t operation, uint8_t flag)
 
 	add[sizeof(WIDE)] |= STEP;
 	jp_code_insn(code, add, sizeof(add) - 1);
-	code->now.bp |= flag;
+	code->state.bp |= flag;
 	jp_code_insn(code, go, sizeof(go));
-	code->now.bp &= ~flag;
+	code->state.bp &= ~flag;
 }
 
 void jp_arch_call_next(struct jp_code *code)
 {
 	go_to_next(code, 0x10, 0);
-	code->now.bp |= JP_INSN_RETURN;
+	code->state.bp |= JP_INSN_RETURN;
 	access_memory(code, LOAD, STEP, SP, sizeof(void *));
-	code->now.bp &= ~JP_INSN_RETURN;
+	code->state.bp &= ~JP_INSN_RETURN;
 }
 
 void jp_arch_jump_to_next(struct jp_code *code)
@@ -165,25 +165,25 @@ void jp_arch_save_fp(struct jp_code *code)
 void jp_arch_set_fp(struct jp_code *code)
 {
 	JP_INSN(code, WIDE "\x89\xe5");
-	code->now.bp = JP_BP_OWN;
+	code->state.bp = JP_BP_OWN;
 }
 
 void jp_arch_leave(struct jp_code *code)
 {
 	JP_INSN(code, "\xc9");
-	code->now = (struct jp_truth_insn){.bp = JP_BP_CALLER};
+	code->state = (struct jp_truth_insn){.bp = JP_BP_CALLER};
 }
 
 void jp_arch_reset_sp(struct jp_code *code)
 {
 	JP_INSN(code, WIDE "\x89\xec");
-	code->now = (struct jp_truth_insn){.bp = JP_BP_OWN, .pre = sizeof(void *)};
+	code->state = (struct jp_truth_insn){.bp = JP_BP_OWN, .pre = sizeof(void *)};
 }
 
 void jp_arch_restore_fp(struct jp_code *code)
 {
 	POP(code, "\x5d");
-	code->now.bp = JP_BP_CALLER;
+	code->state.bp = JP_BP_CALLER;
 }
 
 void jp_arch_emit_ret(struct jp_code *code)

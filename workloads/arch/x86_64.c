@@ -70,9 +70,9 @@ void jp_arch_call_clock(struct jp_code *code)
 	JP_INSN(code, "\xbf\x01\x00\x00\x00"); /* mov edi, 1 */
 	jp_arch_load_word(code, JP_WORD_CALLED);
 	JP_INSN(code, "\xff\xd0"); /* call rax */
-	code->now.bp |= JP_INSN_RETURN;
+	code->state.bp |= JP_INSN_RETURN;
 	JP_INSN(code, "\x48\x8b\x7c\x24\x10"); /* mov rdi, [rsp + 16] */
-	code->now.bp &= ~JP_INSN_RETURN;
+	code->state.bp &= ~JP_INSN_RETURN;
 }
 
 const struct jp_arch_elf jp_arch_elf = {

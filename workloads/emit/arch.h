@@ -33,11 +33,11 @@ enum jp_shape {
 
 /* One function of a path, and its parameters. The function gets a pointer to its own step. */
 struct jp_path_step {
-	uint64_t code;   /* address of this step's function */
-	uint64_t before; /* iterations of its loop before it calls the next step, >= 1 */
-	uint64_t after;  /* iterations after the last call, >= 1 */
-	uint64_t repeat; /* how often it runs `before` and the call, >= 1 */
-};                       /* a step with code 0 marks the end of the path */
+	uint64_t code;         /* address of this step's function */
+	uint64_t loops_before; /* iterations of its loop before it calls the next step, >= 1 */
+	uint64_t loops_after;  /* iterations after the last call, >= 1 */
+	uint64_t repeat;       /* how often it runs `before` and the call, >= 1 */
+};                             /* a step with code 0 marks the end of the path */
 
 struct jp_emitted {
 	uint32_t size;

@@ -35,8 +35,8 @@ struct jp_backing_kind {
 	 * address in *@got. NULL: use mmap() with @flags. Returns 0 or -errno. */
 	int (*map)(struct jp_region *region, size_t at, size_t size, int prot,
 		   unsigned char *wanted, unsigned char **got);
-	int error;           /* -errno of the calls on a machine without support for this backing */
-	const char *missing; /* the feature that such a machine lacks */
+	int error; /* -errno of the calls on a machine without support for this backing */
+	const char *missing_feature; /* the feature that such a machine lacks */
 };
 
 /* All kinds; the first is the default, an empty entry marks the end. */

@@ -13,8 +13,8 @@ void jp_code_insn(struct jp_code *code, const void *bytes, uint32_t count)
 {
 	struct jp_emitted *emitted = code->emitted;
 
-	code->now.offset = emitted->size;
-	emitted->insns[emitted->nr_insns++] = code->now;
+	code->state.offset = emitted->size;
+	emitted->insns[emitted->nr_insns++] = code->state;
 	jp_code_patch(code, emitted->size, bytes, count);
 	emitted->size += count;
 }
@@ -22,10 +22,10 @@ void jp_code_insn(struct jp_code *code, const void *bytes, uint32_t count)
 void jp_code_lower(struct jp_code *code, const void *bytes, uint32_t count, int32_t by)
 {
 	jp_code_insn(code, bytes, count);
-	if (code->now.align)
-		code->now.post += by;
+	if (code->state.align)
+		code->state.post += by;
 	else
-		code->now.pre += by;
+		code->state.pre += by;
 }
 
 int32_t jp_code_word(struct jp_code *code, uint8_t padding)

@@ -3,12 +3,12 @@
 
 #include "workloads/emit/arch.h"
 
-/* A function whose code is being written. @now: its frame before the next instruction. */
+/* A function whose code is being written. @state: its frame before the next instruction. */
 struct jp_code {
 	unsigned char *out; /* NULL: only measure the size */
 	size_t capacity;
 	struct jp_emitted *emitted;
-	struct jp_truth_insn now;
+	struct jp_truth_insn state;
 	uint32_t loads_word; /* offset of the end of the instruction that loads the word */
 };
 

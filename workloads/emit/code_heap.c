@@ -34,12 +34,12 @@ const struct jp_option *jp_code_heap_options(void *context)
 		 .help = "the code's memory: anon, named (anon with a name), memfd, memfd-views "
 			 "(RW and RX), zero (shared anonymous), zero-file (/dev/zero shared), "
 			 "zero-private, shm (/dev/shm), sysv, hugetlb, heap (brk) (anon)"},
-		{"--compilers", .value = "N", .number = &heap->compilers, .least = 1,
-		 .most = MOST_COMPILERS,
+		{"--compilers", .value = "N", .number = &heap->compilers, .min = 1,
+		 .max = MOST_COMPILERS,
 		 .help = "threads that compile at the same time (default: 1)"},
-		{"--pages", .value = "N", .number = &heap->pages, .least = 1, .most = MOST_PAGES,
+		{"--pages", .value = "N", .number = &heap->pages, .min = 1, .max = MOST_PAGES,
 		 .help = "pages of the heap; each holds one program"},
-		{"--period", .value = "MS", .number = &heap->period, .most = 3600000,
+		{"--period", .value = "MS", .number = &heap->period, .max = 3600000,
 		 .help = "time between two steps; 0: only on request (default: 50)"},
 		{.more = jp_path_options, .context = &heap->plan},
 		{0}};
@@ -155,7 +155,7 @@ int jp_code_heap_run(const char *workload, struct jp_code_heap *heap, int (*begi
 	ret = begin();
 	for (unsigned i = 0; i < heap->plan.threads && !ret; i++)
 		ret = jp_schedule_start_thread(&heap->schedule);
-	missing = ret && ret == heap->backing->error ? heap->backing->missing : NULL;
+	missing = ret && ret == heap->backing->error ? heap->backing->missing_feature : NULL;
 	if (!ret)
 		ret = jp_handshake_with_period(heap->period * UINT64_C(1000000), steps, NULL);
 	ret = missing ? jp_handshake_skip(missing) : jp_handshake_status(workload, ret);

@@ -90,7 +90,7 @@ void jp_frame_walk(uint64_t fp, struct jp_frame_walk *walk)
 
 	walk->count = 0;
 	while (walk->count < JP_WALK_MOST && jp_frame_read_next(fp, from, frame)) {
-		walk->at[walk->count] = from = fp;
+		walk->records[walk->count] = from = fp;
 		walk->addresses[walk->count++] = frame[0][1];
 		fp = frame[0][0];
 	}

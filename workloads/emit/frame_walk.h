@@ -11,7 +11,7 @@
 enum { JP_WALK_MOST = 512 };
 struct jp_frame_walk {
 	uint64_t addresses[JP_WALK_MOST];
-	uint64_t at[JP_WALK_MOST]; /* frame pointer of the record with addresses[i] */
+	uint64_t records[JP_WALK_MOST]; /* frame pointer of the record with addresses[i] */
 	uint32_t count;
 	uint64_t end; /* frame pointer at which the rule ended: unreadable, or beyond the limit */
 };

@@ -21,7 +21,7 @@ struct run {
 	uint64_t code, size;
 	uint64_t entry, bp; /* stack pointer and bp at the first instruction; @entry 0: outside of
 			       the function */
-	unsigned inside;    /* number of steps within the current call */
+	unsigned nr_steps;  /* number of steps within the current call */
 	struct jp_emitted *emitted;
 };
 
@@ -71,9 +71,9 @@ static int record_step(struct run *run, const struct position *place)
 	if (!insn.offset) {
 		run->entry = place->sp;
 		run->bp = place->bp;
-		run->inside = 0;
+		run->nr_steps = 0;
 	}
-	if (++run->inside > MOST_INSIDE)
+	if (++run->nr_steps > MOST_INSIDE)
 		return -ETIME;
 	if (!run->entry)
 		return -ENOTSUP;

@@ -60,8 +60,8 @@ static uint64_t find_prime(const struct jp_path *path, uint64_t about, uint64_t 
 		if (!is_prime(prime))
 			continue;
 		for (uint32_t i = 0; i < path->depth && !is_taken; i++)
-			is_taken = path->steps[i].before == prime ||
-				   path->steps[i].after == prime ||
+			is_taken = path->steps[i].loops_before == prime ||
+				   path->steps[i].loops_after == prime ||
 				   (path->steps[i].repeat == prime && prime > 1);
 		if (!is_taken)
 			return prime;
@@ -106,10 +106,10 @@ int jp_path_make(struct jp_path *path, const struct jp_function *const *function
 		ids[d] = functions[d]->id;
 		step->code = functions[d]->code;
 		/* Make fewer system calls: each takes as long as hundreds of loop iterations. */
-		step->before = find_prime(
+		step->loops_before = find_prime(
 			path, functions[d]->shape == JP_SHAPE_SYSCALL ? about / 512 + 1 : about,
 			&random);
-		step->after = find_prime(path, about, &random);
+		step->loops_after = find_prime(path, about, &random);
 		step->repeat = d ? 1 : repeat;
 	}
 	path->id = jp_truth_path(ids, depth);
@@ -184,10 +184,11 @@ static bool has_chain_changed(uint64_t fp)
 
 	for (uint32_t i = 1, n; i < chain->count; i += n) {
 		n = chain->count - i < 16 ? chain->count - i : 16;
-		if (jp_frame_read(chain->at + i, frames, n) != n)
+		if (jp_frame_read(chain->records + i, frames, n) != n)
 			return true;
 		for (uint32_t k = 0; k < n; k++) {
-			if (chain->at[i + k] != next || chain->addresses[i + k] != frames[k][1])
+			if (chain->records[i + k] != next ||
+			    chain->addresses[i + k] != frames[k][1])
 				return true;
 			next = frames[k][0];
 		}
@@ -196,7 +197,8 @@ static bool has_chain_changed(uint64_t fp)
 		return true;
 	/* The page where the rule ended may have become readable. The zero page never does. */
 	return chain->count < JP_WALK_MOST && next >= 4096 &&
-	       jp_frame_read_next(next, chain->count ? chain->at[chain->count - 1] : 0, frames);
+	       jp_frame_read_next(next, chain->count ? chain->records[chain->count - 1] : 0,
+				  frames);
 }
 
 /* Records the activation. jp_arch_enter() calls this from the frame from which it will call the
@@ -255,7 +257,7 @@ void jp_paths_run(const struct jp_path *paths, size_t count, uint64_t ns)
 void jp_path_make_call_out(struct jp_path *path, void (*out)(void))
 {
 	path->steps[path->depth] = (struct jp_path_step){.code = (uintptr_t)jp_arch_call_out,
-							 .before = (uintptr_t)out};
+							 .loops_before = (uintptr_t)out};
 }
 
 struct jp_paused {

@@ -47,14 +47,14 @@ const struct jp_option *jp_path_options(void *context)
 	struct jp_plan *plan = context;
 	static struct jp_option rows[5];
 	const struct jp_option filled[] = {
-		{"--threads", .value = "N", .number = &plan->threads, .least = 1, .most = 1024,
+		{"--threads", .value = "N", .number = &plan->threads, .min = 1, .max = 1024,
 		 .help = "busy threads (default: 1)"},
-		{"--depth", .value = "N", .number = &plan->depth, .least = 1, .most = 1000,
+		{"--depth", .value = "N", .number = &plan->depth, .min = 1, .max = 1000,
 		 .help = "functions in a path (default: 8)"},
 		{"--shapes", .value = "A,B...", .take = parse_shapes, .context = plan,
 		 .help = "their shapes, outermost first: fp, leaf (only innermost), no_fp, long, "
 			 "large, realign (all, mixed)"},
-		{"--turns", .value = "N", .wide = &plan->turns, .least = 1, .most = UINT32_MAX,
+		{"--turns", .value = "N", .wide = &plan->turns, .min = 1, .max = UINT32_MAX,
 		 .help = "loop iterations of one run of a path (700000, about 1 ms)"},
 		{0}};
 
@@ -67,9 +67,9 @@ const struct jp_option *jp_plan_options(void *context)
 	static struct jp_option rows[4];
 	const struct jp_option filled[] = {
 		{.more = jp_path_options, .context = plan},
-		{"--programs", .value = "N", .number = &plan->programs, .least = 1, .most = 1024,
+		{"--programs", .value = "N", .number = &plan->programs, .min = 1, .max = 1024,
 		 .help = "arenas with their own code; threads are spread over them (default: 1)"},
-		{"--mappings", .value = "N", .number = &plan->mappings, .most = 60000,
+		{"--mappings", .value = "N", .number = &plan->mappings, .max = 60000,
 		 .help = "small mappings beside the code, to make /proc/PID/maps long (default: "
 			 "0)"},
 		{0}};

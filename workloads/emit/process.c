@@ -57,10 +57,10 @@ int jp_process_fork(struct jp_child *process, const struct jp_fork *options,
 		return ret;
 	jp_children_lock();
 	fflush(NULL);
-	process->forked = jp_clock_now();
+	process->absent_at = jp_clock_now();
 	pid = fork_by_clone3(options);
 	if (!pid) {
-		jp_child_begin(process->forked, parent, JP_HOW_FORK);
+		jp_child_begin(process->absent_at, parent, JP_HOW_FORK);
 		jp_path_forked();
 		jp_emit_use_new_names();
 		jp_maps_forked();
@@ -134,7 +134,7 @@ void jp_process_send_stop(struct jp_child *process)
 
 int jp_process_reap(struct jp_child *process)
 {
-	return jp_child_reap(process, process->forked);
+	return jp_child_reap(process, process->absent_at);
 }
 
 int jp_process_stop_all(struct jp_child *processes, size_t count)

@@ -50,7 +50,7 @@ enum jp_birth jp_birth_find(const char *text)
 struct next_image {
 	char file[PATH_MAX];
 	struct jp_arguments arguments;
-	char *started, *by; /* two arguments of ROOM bytes, filled right before the exec */
+	char *birth_args, *by; /* two arguments of ROOM bytes, filled right before the exec */
 	int error[2]; /* pipe with the errno of a failed exec; end of file: the exec succeeded */
 };
 
@@ -94,7 +94,7 @@ static int describe_image(struct next_image *image, const char *file, const char
 	jp_arguments_add(arguments, "--control-fd=%d", child_ends[1]);
 	if (jp_truth_outer_proc() >= 0)
 		jp_arguments_add(arguments, "--outside-proc=%d", jp_truth_outer_proc());
-	image->started = add_placeholder_argument(arguments);
+	image->birth_args = add_placeholder_argument(arguments);
 	image->by = add_placeholder_argument(arguments);
 	jp_arguments_add(arguments, "--parent=%u:%u", self.pid, self.tid);
 	if (jp_publish_get_choice())
@@ -108,7 +108,7 @@ static int describe_image(struct next_image *image, const char *file, const char
 static void fill_placeholders(struct next_image *image, uint32_t by)
 {
 	snprintf(image->by, ROOM, "--exec-tid=%u", by);
-	snprintf(image->started, ROOM, "--started=%" PRIu64, jp_clock_now());
+	snprintf(image->birth_args, ROOM, "--started=%" PRIu64, jp_clock_now());
 }
 
 static void *exec_image(void *arg)
@@ -211,7 +211,7 @@ int jp_process_exec(struct jp_child *process, enum jp_birth birth, const char *f
 	ret = describe_image(image, file, argv, child_ends);
 	if (!ret && pipe2(image->error, O_CLOEXEC) < 0)
 		ret = -errno;
-	process->forked = jp_clock_now();
+	process->absent_at = jp_clock_now();
 	pid = ret ? ret : start_image(image, birth, child_ends);
 	if (!ret)
 		close(image->error[1]);

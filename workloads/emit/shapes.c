@@ -14,12 +14,12 @@ static void emit_body(struct jp_code *code)
 
 	jp_arch_begin_body(code);
 	top = code->emitted->size;
-	jp_arch_emit_loop(code, offsetof(struct jp_path_step, before));
+	jp_arch_emit_loop(code, offsetof(struct jp_path_step, loops_before));
 	branch = jp_arch_branch_at_end(code);
 	jp_arch_call_next(code);
 	jp_arch_end_branch(code, branch);
 	jp_arch_repeat(code, 0, top);
-	jp_arch_emit_loop(code, offsetof(struct jp_path_step, after));
+	jp_arch_emit_loop(code, offsetof(struct jp_path_step, loops_after));
 }
 
 /* Emits the prologue of a frame with a frame pointer and @locals bytes of locals. */
@@ -57,8 +57,8 @@ static void emit_fp(struct jp_code *code)
 static void emit_leaf(struct jp_code *code)
 {
 	jp_arch_emit_landing_pad(code);
-	jp_arch_emit_loop(code, offsetof(struct jp_path_step, before));
-	jp_arch_emit_loop(code, offsetof(struct jp_path_step, after));
+	jp_arch_emit_loop(code, offsetof(struct jp_path_step, loops_before));
+	jp_arch_emit_loop(code, offsetof(struct jp_path_step, loops_after));
 	jp_arch_emit_ret(code);
 }
 
@@ -104,7 +104,7 @@ static void emit_realign(struct jp_code *code)
 {
 	emit_prologue(code, 0);
 	jp_arch_align_sp(code);
-	code->now.align = 6;
+	code->state.align = 6;
 	jp_arch_adjust_sp(code, 192);
 	emit_body(code);
 	emit_slow_epilogue(code);
@@ -131,7 +131,7 @@ static void emit_other_bp(struct jp_code *code)
 	jp_arch_save_fp(code);
 	jp_arch_adjust_sp(code, 48);
 	jp_arch_load_word(code, JP_WORD_FP);
-	code->now.bp = JP_BP_OTHER;
+	code->state.bp = JP_BP_OTHER;
 	emit_body(code);
 	jp_arch_adjust_sp(code, -48);
 	jp_arch_restore_fp(code);
@@ -145,14 +145,14 @@ static void emit_tail(struct jp_code *code)
 	uint32_t branch;
 
 	emit_prologue(code, 32);
-	jp_arch_emit_loop(code, offsetof(struct jp_path_step, before));
+	jp_arch_emit_loop(code, offsetof(struct jp_path_step, loops_before));
 	branch = jp_arch_branch_at_end(code);
-	within = code->now;
+	within = code->state;
 	jp_arch_leave(code);
 	jp_arch_jump_to_next(code);
-	code->now = within;
+	code->state = within;
 	jp_arch_end_branch(code, branch);
-	jp_arch_emit_loop(code, offsetof(struct jp_path_step, after));
+	jp_arch_emit_loop(code, offsetof(struct jp_path_step, loops_after));
 	emit_epilogue(code);
 }
 
@@ -161,10 +161,10 @@ static void emit_misled(struct jp_code *code)
 	begin_plain_frame(code);
 	jp_arch_load_word(code, JP_WORD_STORED);
 	jp_arch_store_word(code);
-	code->now.bp |= JP_INSN_MISLED;
+	code->state.bp |= JP_INSN_MISLED;
 	emit_body(code);
 	jp_arch_adjust_sp(code, -get_plain_locals());
-	code->now.bp &= ~JP_INSN_MISLED;
+	code->state.bp &= ~JP_INSN_MISLED;
 	jp_arch_pop_return(code);
 	jp_arch_emit_ret(code);
 	jp_arch_put_word(code, JP_WORD_STORED);
@@ -181,7 +181,7 @@ static void emit_calls(struct jp_code *code, int32_t locals, void (*call)(struct
 	top = code->emitted->size;
 	call(code);
 	jp_arch_repeat(code, 24, top);
-	jp_arch_emit_loop(code, offsetof(struct jp_path_step, after));
+	jp_arch_emit_loop(code, offsetof(struct jp_path_step, loops_after));
 	emit_epilogue(code);
 }
 

@@ -22,7 +22,7 @@ struct thread_args {
 	uint64_t before;
 	uint32_t creator;
 	struct known_thread *known;
-	sem_t taken;
+	sem_t is_taken;
 };
 
 /* A thread whose end the truth does not contain yet. */
@@ -44,7 +44,7 @@ static void *run_thread(void *arg)
 	jp_truth_thread_start(args->before, args->creator);
 	args->known->ids = jp_truth_get_own_ids();
 	args->known->tid = syscall(SYS_gettid);
-	sem_post(&args->taken);
+	sem_post(&args->is_taken);
 	result = body(context);
 	jp_truth_thread_exit();
 	return result;
@@ -84,15 +84,15 @@ int jp_thread_make(pthread_t *thread, void *(*body)(void *context), void *contex
 	args.known = calloc(1, sizeof(*args.known));
 	if (!args.known)
 		return -ENOMEM;
-	sem_init(&args.taken, 0, 0);
+	sem_init(&args.is_taken, 0, 0);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
 	args.before = jp_clock_now();
 	error = pthread_create(thread, &attr, run_thread, &args);
 	pthread_attr_destroy(&attr);
-	while (!error && sem_wait(&args.taken) < 0 && errno == EINTR)
+	while (!error && sem_wait(&args.is_taken) < 0 && errno == EINTR)
 		;
-	sem_destroy(&args.taken);
+	sem_destroy(&args.is_taken);
 	if (error) {
 		free(args.known);
 		return -error;

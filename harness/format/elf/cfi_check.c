@@ -13,7 +13,7 @@ enum {
 
 /* Bytes that are read from the front. Reading past the end sets @bad and returns zeros. */
 struct span {
-	const unsigned char *at, *end;
+	const unsigned char *pos, *end;
 	bool bad;
 };
 
@@ -31,17 +31,17 @@ struct check {
 
 static inline void skip_bytes(struct span *span, uint64_t count)
 {
-	if (count > (uint64_t)(span->end - span->at)) {
+	if (count > (uint64_t)(span->end - span->pos)) {
 		span->bad = true;
-		span->at = span->end;
+		span->pos = span->end;
 	} else {
-		span->at += count;
+		span->pos += count;
 	}
 }
 
 static uint32_t read_word(struct span *span)
 {
-	const unsigned char *from = span->at;
+	const unsigned char *from = span->pos;
 	uint32_t value = 0;
 
 	skip_bytes(span, sizeof(value));
@@ -52,8 +52,8 @@ static uint32_t read_word(struct span *span)
 
 static inline uint64_t read_byte(struct span *span)
 {
-	if (span->at < span->end)
-		return *span->at++;
+	if (span->pos < span->end)
+		return *span->pos++;
 	span->bad = true;
 	return 0;
 }
@@ -76,8 +76,8 @@ static uint64_t read_uleb_slowly(struct span *span)
 /* Fast path: nearly all numbers have one byte, and a large program has millions of them. */
 static inline uint64_t read_uleb(struct span *span)
 {
-	if (span->at < span->end && *span->at < 0x80)
-		return *span->at++;
+	if (span->pos < span->end && *span->pos < 0x80)
+		return *span->pos++;
 	return read_uleb_slowly(span);
 }
 
@@ -184,14 +184,14 @@ static void check_instructions(struct span *span, unsigned *remembered, struct j
 {
 	bool moves = false, framed = false;
 
-	while (!span->bad && span->at < span->end) {
+	while (!span->bad && span->pos < span->end) {
 		const char *kinds;
 		uint8_t op;
 
-		span->at = skip_common_instructions(span->at, span->end, &moves);
-		if (span->at == span->end)
+		span->pos = skip_common_instructions(span->pos, span->end, &moves);
+		if (span->pos == span->end)
 			break;
-		op = *span->at++;
+		op = *span->pos++;
 		framed |= op == 0x0c || op == 0x0d; /* def_cfa, def_cfa_register */
 		/* advance_loc and restore contain their operand in the same byte; offset has a
 		 * second one after it. */
@@ -212,7 +212,7 @@ static void read_cie(struct span span, struct cie *cie, bool *bad)
 	uint8_t version = read_byte(&span), encoding;
 
 	*cie = (struct cie){0};
-	text = span.at;
+	text = span.pos;
 	while (read_byte(&span))
 		;
 	if (version != 1 && version != 3)
@@ -227,9 +227,9 @@ static void read_cie(struct span span, struct cie *cie, bool *bad)
 		uint64_t size = read_uleb(&span);
 
 		cie->has_data = true;
-		data.at = span.at;
+		data.pos = span.pos;
 		skip_bytes(&span, size);
-		data.end = span.at;
+		data.end = span.pos;
 		text++;
 	}
 	for (; !span.bad && *text; text++) {
@@ -296,10 +296,10 @@ static bool find_record(const struct jp_cfi_section *frame, size_t offset, struc
 	uint32_t length = read_word(&section);
 
 	/* 0xffffffff would start the 64-bit form, which .eh_frame never has. */
-	if (section.bad || length < 4 || length > (size_t)(section.end - section.at))
+	if (section.bad || length < 4 || length > (size_t)(section.end - section.pos))
 		return false;
-	body->at = section.at;
-	body->end = section.at + length;
+	body->pos = section.pos;
+	body->end = section.pos + length;
 	body->bad = false;
 	*id = read_word(body);
 	return true;

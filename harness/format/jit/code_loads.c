@@ -70,7 +70,7 @@ static int add_record(struct reading *reading, const struct jp_jitdump_record *r
 		load.code = record->load.code;
 		load.eh_frame = reading->eh_frame_size ? reading->eh_frame : NULL;
 		load.eh_frame_size = reading->eh_frame_size;
-		load.mapped = reading->mapped;
+		load.mapped_size = reading->mapped;
 		reading->eh_frame_size = reading->mapped = 0;
 		return add_load(reading, &load) ?: remember_index(reading, record->load.index);
 	}
@@ -84,7 +84,7 @@ static int add_record(struct reading *reading, const struct jp_jitdump_record *r
 		load.code = moved->size == load.size ? moved->code : NULL;
 		load.eh_frame = moved->size == load.size ? moved->eh_frame : NULL;
 		load.eh_frame_size = load.eh_frame ? moved->eh_frame_size : 0;
-		load.mapped = moved->mapped;
+		load.mapped_size = moved->mapped_size;
 	}
 	return add_load(reading, &load);
 }

@@ -19,7 +19,7 @@ struct jp_code_load {
 	 * 8 after the code; NULL: none. */
 	const unsigned char *eh_frame;
 	uint64_t eh_frame_size;
-	uint64_t mapped; /* number of bytes of tables, .eh_frame and .eh_frame_hdr, that the
+	uint64_t mapped_size; /* number of bytes of tables, .eh_frame and .eh_frame_hdr, that the
 			    process has in memory behind the code */
 };
 

@@ -101,7 +101,7 @@ void jp_debug_line_add(struct jp_debug_line *lines, uint64_t addr, uint64_t size
 	jp_bytes_add8(program, LNS_ADVANCE_PC);
 	jp_bytes_add_uleb(program, addr + size - row_addr);
 	jp_bytes_add(program, (const unsigned char[]){0, 1, LNE_END_SEQUENCE}, 3);
-	lines->last = jp_max(lines->last, addr + size);
+	lines->highest = jp_max(lines->highest, addr + size);
 }
 
 void jp_debug_line_end(struct jp_debug_line *lines, struct jp_bytes *line, struct jp_bytes *info,
@@ -158,7 +158,7 @@ void jp_debug_line_end(struct jp_debug_line *lines, struct jp_bytes *line, struc
 	jp_bytes_add(info, "jitdump", sizeof("jitdump"));
 	jp_bytes_add32(info, 0); /* offset in .debug_line */
 	jp_bytes_add64(info, 0);
-	jp_bytes_add64(info, lines->last);
+	jp_bytes_add64(info, lines->highest);
 	jp_bytes_set32(info, 0, info->size - 4);
 }
 

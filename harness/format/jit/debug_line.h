@@ -9,7 +9,7 @@
 struct jp_debug_line {
 	struct jp_bytes files, program; /* parts of .debug_line */
 	struct jp_text_pool names;      /* source file names */
-	uint64_t last;                  /* highest address so far */
+	uint64_t highest;               /* highest address so far */
 };
 
 struct jp_line_row {

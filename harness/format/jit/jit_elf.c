@@ -379,11 +379,11 @@ int jp_jit_elf_write(uint32_t pid, uint16_t machine, const struct jp_jit_functio
 		return jp_fail(err, ENOMEM, "out of memory for the code of process %u", pid);
 	}
 	add_build_id(&build, &elf->id);
-	elf->bad_frames = build.frames.bad;
+	elf->bad_frames = build.frames.nr_bad;
 	snprintf(elf->name, sizeof(elf->name), "jit-%u-%u.%.16s", pid, file,
 		 jp_build_id_text(&elf->id, id));
 	heads = assign_offsets(&build);
-	elf->mapped = build.heads[INDEX].sh_offset + build.heads[INDEX].sh_size;
+	elf->mapped_end = build.heads[INDEX].sh_offset + build.heads[INDEX].sh_size;
 	ret = publish_file(&build, machine, heads, elf, err);
 	free_build(&build);
 	return ret;

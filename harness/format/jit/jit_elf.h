@@ -15,7 +15,7 @@ struct jp_jit_elf {
 	uint64_t ino, size;
 	struct jp_build_id id;
 	uint64_t bad_frames; /* number of functions with an unusable .eh_frame */
-	uint64_t mapped;     /* file offset of the end of the bytes to map, including the tables */
+	uint64_t mapped_end; /* file offset of the end of the bytes to map, including the tables */
 };
 /*
  * Writes @functions of process @pid as ELF file number @file into the output folder

@@ -19,8 +19,8 @@ enum {
 };
 
 struct jp_jit_fde {
-	/* @addr: address of the code; @at: address of its FDE in the new .eh_frame. */
-	uint64_t addr, at;
+	/* @addr: address of the code; @offset: address of its FDE in the new .eh_frame. */
+	uint64_t addr, offset;
 };
 
 /* State while the records of one function are copied. */
@@ -161,7 +161,7 @@ void jp_jit_frames_add(struct jp_jit_frames *frames, const struct jp_jit_functio
 	if (jp_cfi_check(&section, &none, &sound, NULL) == 0 && add_records(&walk) &&
 	    frames->count > count)
 		return;
-	frames->bad++;
+	frames->nr_bad++;
 	frames->frame.size = size;
 	frames->count = count;
 }
@@ -182,7 +182,7 @@ void jp_jit_frames_end(struct jp_jit_frames *frames, uint64_t addr, uint64_t ind
 	jp_bytes_add32(index, frames->count);
 	for (size_t i = 0; i < frames->count; i++) {
 		jp_bytes_add32(index, frames->fdes[i].addr - index_addr);
-		jp_bytes_add32(index, frames->fdes[i].at - index_addr);
+		jp_bytes_add32(index, frames->fdes[i].offset - index_addr);
 	}
 }
 

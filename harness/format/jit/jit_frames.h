@@ -11,7 +11,7 @@ struct jp_jit_frames {
 	struct jp_bytes frame, index;
 	struct jp_jit_fde *fdes;
 	size_t count, capacity;
-	uint64_t bad;
+	uint64_t nr_bad;
 };
 
 /* Adds the call frame records of @function. @addr: address of the new .eh_frame. */

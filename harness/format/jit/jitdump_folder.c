@@ -25,8 +25,8 @@ static int visit_dump(struct jp_jitdump_folder *folder, const char *path, int64_
 		if (has_record > 0)
 			failed = visit(context, jp_jitdump_header(dump), &record);
 	}
-	if (has_record < 0 && !folder->bad++)
-		folder->why = reason;
+	if (has_record < 0 && !folder->nr_bad++)
+		folder->first_error = reason;
 	return failed;
 }
 

@@ -6,9 +6,9 @@
 /* The jitdumps (jit-*.dump) of a run directory. */
 struct jp_jitdump_folder {
 	struct jp_jitdump **dumps; /* NULL: the file could not be opened */
-	uint64_t count, bad; /* @count: number of files; @bad: number of files that could not be
-				read completely */
-	struct jp_error why; /* error of the first bad file */
+	uint64_t count, nr_bad; /* @count: number of files; @nr_bad: number of files that could not
+				be read completely */
+	struct jp_error first_error; /* error of the first bad file */
 };
 
 /* Handles a record. @record is NULL at the start of each file. Returns 0, or -errno to stop. */

@@ -27,14 +27,16 @@ struct jp_jitdump {
 	uint64_t size;     /* file size when opened */
 	uint64_t capacity; /* capacity of @bytes */
 	uint64_t have;     /* number of bytes read so far */
-	uint64_t at;       /* offset of the next record */
+	uint64_t offset;   /* offset of the next record */
 	uint64_t unknown;
 	uint64_t vouched; /* records of unknown types before this offset are known to be followed by
 			     a valid record */
-	uint64_t bad;  /* size of the invalid record at @at; 0: none, or its size is invalid too */
-	uint64_t last; /* offset after the start of the last valid record: if that was damaged, it
-			  may hide other records from here on */
-	struct jp_jitdump_known known;
+	uint64_t bad_size; /* size of the invalid record at @offset; 0: none, or its size is invalid
+			    * too
+			    */
+	uint64_t search_start; /* offset after the start of the last valid record: if that was
+			  damaged, it may hide other records from here on */
+	struct jp_jitdump_known header_facts;
 	struct jp_jitdump_header header;
 };
 
@@ -42,9 +44,9 @@ struct jp_jitdump {
 static int read_until(struct jp_jitdump *dump, uint64_t to, struct jp_error *err)
 {
 	if (to > dump->capacity)
-		return jp_fail(err, EFBIG,
-			       "%s: offset %llu: expected at most %llu bytes of jitdump",
-			       dump->path, (unsigned long long)dump->at, (unsigned long long)MOST);
+		return jp_fail(
+			err, EFBIG, "%s: offset %llu: expected at most %llu bytes of jitdump",
+			dump->path, (unsigned long long)dump->offset, (unsigned long long)MOST);
 	while (dump->have < to) {
 		uint64_t room = dump->capacity - dump->have;
 		ssize_t got = pread(dump->fd, dump->bytes + dump->have, room < STEP ? room : STEP,
@@ -84,11 +86,11 @@ static int read_header(struct jp_jitdump *dump, struct jp_error *err)
 		return jp_fail(err, EINVAL, "%s: offset 0: expected magic 0x%x, found 0x%x%s",
 			       dump->path, JP_JITDUMP_MAGIC, header->magic,
 			       header->magic == SWAPPED_MAGIC ? " (of the other byte order)" : "");
-	jp_map_at(&dump->known.pids, header->pid, 1);
-	dump->at = header->total_size;
-	if (dump->at < sizeof(*header) || dump->at > dump->size)
-		dump->at = sizeof(*header);
-	dump->last = dump->at;
+	jp_map_at(&dump->header_facts.pids, header->pid, 1);
+	dump->offset = header->total_size;
+	if (dump->offset < sizeof(*header) || dump->offset > dump->size)
+		dump->offset = sizeof(*header);
+	dump->search_start = dump->offset;
 	return 0;
 }
 
@@ -167,7 +169,7 @@ void jp_jitdump_close(struct jp_jitdump *dump)
 	if (!dump)
 		return;
 	free(dump->bytes);
-	jp_map_free(&dump->known.pids);
+	jp_map_free(&dump->header_facts.pids);
 	if (dump->fd >= 0)
 		close(dump->fd);
 	free(dump->path);
@@ -186,26 +188,28 @@ uint64_t jp_jitdump_unknown(const struct jp_jitdump *dump)
 
 int jp_jitdump_skip(struct jp_jitdump *dump, struct jp_jitdump_gap *gap, struct jp_error *err)
 {
-	const uint64_t start = dump->at, end = start + dump->bad;
+	const uint64_t start = dump->offset, end = start + dump->bad_size;
 	uint64_t next;
 	int ret = read_until(dump, dump->size, err);
 
 	if (ret)
 		return ret;
-	if (dump->bad && jp_jitdump_begins(dump->bytes + end, dump->size - end)) {
+	if (dump->bad_size && jp_jitdump_begins(dump->bytes + end, dump->size - end)) {
 		next = end;
 	} else {
-		next = jp_jitdump_find(dump->bytes, dump->size, dump->last, start, &dump->known);
+		next = jp_jitdump_find(dump->bytes, dump->size, dump->search_start, start,
+				       &dump->header_facts);
 		/* A file header may begin at the invalid record, but no other record. */
 		if (next == start)
-			next = jp_jitdump_find(dump->bytes, dump->size, start + !!dump->bad,
-					       dump->size, &dump->known);
-		dump->last = next + 1;
+			next = jp_jitdump_find(dump->bytes, dump->size, start + !!dump->bad_size,
+					       dump->size, &dump->header_facts);
+		dump->search_start = next + 1;
 	}
-	*gap = (struct jp_jitdump_gap){
-		.at = start, .size = next > start ? next - start : 0, .end = next == dump->size};
-	dump->at = next;
-	dump->bad = 0;
+	*gap = (struct jp_jitdump_gap){.offset = start,
+				       .size = next > start ? next - start : 0,
+				       .end = next == dump->size};
+	dump->offset = next;
+	dump->bad_size = 0;
 	return 0;
 }
 
@@ -235,7 +239,7 @@ static int fail_at(const struct raw *raw, uint64_t offset, const char *expected,
 	};
 
 	return jp_fail(raw->err, EINVAL, "%s: offset %llu: %s of %u bytes: expected %s, found %llu",
-		       raw->dump->path, (unsigned long long)(raw->dump->at + offset),
+		       raw->dump->path, (unsigned long long)(raw->dump->offset + offset),
 		       raw->prefix.id < JP_JITDUMP_TYPES ? types[raw->prefix.id] : "record",
 		       raw->prefix.total_size, expected, (unsigned long long)found);
 }
@@ -360,7 +364,7 @@ static int parse_unwinding(const struct raw *raw, struct jp_jitdump_record *reco
  * types, by a record of a known type or the end of the file. */
 static int check_unknown(struct jp_jitdump *dump, const struct raw *raw)
 {
-	uint64_t offset = dump->at;
+	uint64_t offset = dump->offset;
 	struct jp_jitdump_prefix prefix = raw->prefix;
 	int ret;
 
@@ -390,14 +394,14 @@ static int check_unknown(struct jp_jitdump *dump, const struct raw *raw)
 /* Remembers the facts by which records after damaged bytes are recognized. */
 static void note_record(struct jp_jitdump *dump, const struct jp_jitdump_record *record)
 {
-	if (!dump->known.least_time || record->time < dump->known.least_time)
-		dump->known.least_time = record->time;
+	if (!dump->header_facts.least_time || record->time < dump->header_facts.least_time)
+		dump->header_facts.least_time = record->time;
 	/* If memory is short, the only effect is that records of this pid are not recognized after
 	 * damaged bytes. */
 	if (record->type == JP_JITDUMP_LOAD || record->type == JP_JITDUMP_MOVE)
-		jp_map_at(&dump->known.pids, record->pid, 1);
-	if (dump->last < record->at + 1)
-		dump->last = record->at + 1;
+		jp_map_at(&dump->header_facts.pids, record->pid, 1);
+	if (dump->search_start < record->offset + 1)
+		dump->search_start = record->offset + 1;
 }
 
 int jp_jitdump_next(struct jp_jitdump *dump, struct jp_jitdump_record *record, struct jp_error *err)
@@ -412,22 +416,22 @@ int jp_jitdump_next(struct jp_jitdump *dump, struct jp_jitdump_record *record, s
 	struct raw raw = {.dump = dump, .err = err};
 	int ret;
 
-	for (; dump->at < dump->size; dump->at += raw.prefix.total_size, dump->unknown++) {
-		uint64_t remaining = dump->size - dump->at;
+	for (; dump->offset < dump->size; dump->offset += raw.prefix.total_size, dump->unknown++) {
+		uint64_t remaining = dump->size - dump->offset;
 
 		raw.prefix.id = JP_JITDUMP_TYPES; /* not a known type */
 		if (remaining < sizeof(raw.prefix))
 			return fail_at(&raw, 0, "a record's first 16 bytes; bytes left", remaining);
-		ret = read_until(dump, dump->at + sizeof(raw.prefix), err);
+		ret = read_until(dump, dump->offset + sizeof(raw.prefix), err);
 		if (ret)
 			return ret;
-		raw.bytes = dump->bytes + dump->at;
+		raw.bytes = dump->bytes + dump->offset;
 		memcpy(&raw.prefix, raw.bytes, sizeof(raw.prefix));
 		if (raw.prefix.total_size < sizeof(raw.prefix) || raw.prefix.total_size > remaining)
 			return fail_at(&raw, AT(prefix, total_size),
 				       "a size of 16 or more within the file; bytes left",
 				       remaining);
-		ret = read_until(dump, dump->at + raw.prefix.total_size, err);
+		ret = read_until(dump, dump->offset + raw.prefix.total_size, err);
 		if (ret)
 			return ret;
 		if (raw.prefix.id >= JP_JITDUMP_TYPES) {
@@ -436,22 +440,23 @@ int jp_jitdump_next(struct jp_jitdump *dump, struct jp_jitdump_record *record, s
 				return ret;
 			continue;
 		}
-		*record = (struct jp_jitdump_record){
-			.type = raw.prefix.id, .at = dump->at, .time = raw.prefix.timestamp};
+		*record = (struct jp_jitdump_record){.type = raw.prefix.id,
+						     .offset = dump->offset,
+						     .time = raw.prefix.timestamp};
 		ret = parse[raw.prefix.id] ? parse[raw.prefix.id](&raw, record) : 0;
 		if (ret) {
-			dump->bad = raw.prefix.total_size;
+			dump->bad_size = raw.prefix.total_size;
 			return ret;
 		}
-		dump->at += raw.prefix.total_size;
+		dump->offset += raw.prefix.total_size;
 		note_record(dump, record);
 		return 1;
 	}
 	return 0;
 }
 
-/* The position *@at contains the offset of the next entry and, in the upper 32 bits, that of the
- * last explicit name (never 0). Sizes of records have 32 bits. */
+/* A cursor holds the offset of the next entry and, in the upper 32 bits, that of the last explicit
+ * name (never 0). Sizes of records have 32 bits. */
 _Static_assert(sizeof(size_t) == 8, "two offsets of 32 bits");
 
 bool jp_jitdump_next_line(const struct jp_jitdump_record *record, size_t *cursor,

@@ -11,8 +11,8 @@
  * record. Pointers are valid until jp_jitdump_close(). */
 struct jp_jitdump_record {
 	enum jp_jitdump_type type;
-	uint64_t at;   /* offset in the file */
-	uint64_t time; /* time as in the file, not converted */
+	uint64_t offset; /* offset in the file */
+	uint64_t time;   /* time as in the file, not converted */
 	uint32_t pid, tid;
 	union {
 		struct {
@@ -57,7 +57,7 @@ int jp_jitdump_next(struct jp_jitdump *dump, struct jp_jitdump_record *record,
 		    struct jp_error *err);
 /* Bytes of a jitdump that are not a valid record. */
 struct jp_jitdump_gap {
-	uint64_t at, size;
+	uint64_t offset, size;
 	bool end; /* no valid record follows these bytes */
 };
 /*

@@ -20,7 +20,7 @@ enum { NONE, LEFT = 0, RIGHT = 1 };
 
 struct node {
 	uint64_t start, end;
-	uint64_t most; /* greatest end in this subtree, valid after all lines were inserted */
+	uint64_t max_end; /* greatest end in this subtree, valid after all lines were inserted */
 	const char *name;
 	uint32_t child[2]; /* indices of the left and the right child, or NONE */
 	uint32_t parent;
@@ -164,7 +164,7 @@ static uint64_t set_highest_end(struct jp_perf_map *map, uint32_t node_index)
 		if (below > max)
 			max = below;
 	}
-	return map->nodes[node_index].most = max;
+	return map->nodes[node_index].max_end = max;
 }
 
 static int read_map(struct jp_perf_map *map, int fd, const char *path, uint64_t size,
@@ -244,7 +244,7 @@ bool jp_perf_map_covers(const struct jp_perf_map *map, uint64_t addr)
 			return true;
 		/* If a line on the left ends after @addr, it also starts before this one: search
 		 * only there. */
-		node_index = left_child != NONE && map->nodes[left_child].most > addr
+		node_index = left_child != NONE && map->nodes[left_child].max_end > addr
 				     ? left_child
 				     : node->child[RIGHT];
 	}
@@ -261,7 +261,7 @@ static bool has_other_name(const struct jp_perf_map *map, uint32_t node_index, u
 {
 	const struct node *node = &map->nodes[node_index];
 
-	if (node_index == NONE || node->most <= addr || ++*visits > MAX_VISITS)
+	if (node_index == NONE || node->max_end <= addr || ++*visits > MAX_VISITS)
 		return false;
 	if (has_other_name(map, node->child[LEFT], addr, name, visits))
 		return true;

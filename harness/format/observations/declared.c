@@ -66,9 +66,9 @@ static const char *parse_lacking_data(struct jp_declared *declared, char *list)
 		if (i == WORDS)
 			return "no-registers, no-time, no-addresses, no-names, no-mappings, "
 			       "no-tasks, no-threads, no-losses, no-protections or system-wide";
-		declared->lacks |= words[i].lacks;
+		declared->lacking |= words[i].lacks;
 	}
-	if (declared->lacks & JP_LACKS_ADDRESSES && declared->lacks & JP_LACKS_NAMES)
+	if (declared->lacking & JP_LACKS_ADDRESSES && declared->lacking & JP_LACKS_NAMES)
 		return "frames with addresses, with names, or with both";
 	return NULL;
 }

@@ -24,7 +24,7 @@ enum { JP_LACKS_ALL = (1 << 8) - 1 };
 struct jp_declared {
 	bool observed; /* the capture is a stream of observations; otherwise it is a perf.data, and
 			  the other fields are 0 */
-	uint32_t lacks;
+	uint32_t lacking;
 	bool system_wide;
 	bool no_losses;        /* the profiler does not record losses */
 	bool no_protections;   /* protections are not recorded: all mappings count as executable */

@@ -29,7 +29,7 @@ bool jp_observation_time(const struct jp_declared *declared, const char *line, s
 	size_t length = 0;
 
 	*time = 0;
-	if (declared->lacks & JP_LACKS_TIME)
+	if (declared->lacking & JP_LACKS_TIME)
 		return true;
 	for (pos = blank ? blank + 1 : end; pos < end && *pos != ' ' && length < sizeof(text) - 1;
 	     pos++)
@@ -45,12 +45,12 @@ void jp_observation_begin(struct jp_observation_line *parser)
 
 	parser->asked = (struct jp_event_asked){
 		.period = declared->period,
-		.sideband = !(declared->lacks & JP_LACKS_MAPPINGS),
+		.sideband = !(declared->lacking & JP_LACKS_MAPPINGS),
 		.chain = true,
 		.user_chain = true,
 		.user = true,
-		.timed = !(declared->lacks & JP_LACKS_TIME),
-		.threads = !(declared->lacks & JP_LACKS_THREADS),
+		.timed = !(declared->lacking & JP_LACKS_TIME),
+		.threads = !(declared->lacking & JP_LACKS_THREADS),
 	};
 	parser->chain[0] = JP_CONTEXT_USER;
 }
@@ -82,7 +82,7 @@ static bool parse_id(char **line, uint32_t *value)
  */
 static const char *parse_frame(struct jp_observation_line *parser, char *text, uint64_t index)
 {
-	const uint32_t lacks = parser->declared->lacks;
+	const uint32_t lacks = parser->declared->lacking;
 	uint64_t address = 0;
 	char *name = text;
 
@@ -111,7 +111,7 @@ static const char *parse_frame(struct jp_observation_line *parser, char *text, u
 static const char *parse_sample(struct jp_observation_line *parser, char *line)
 {
 	struct jp_event *event = &parser->event;
-	const uint32_t lacks = parser->declared->lacks;
+	const uint32_t lacks = parser->declared->lacking;
 	uint64_t frames = 0;
 	const char *expected = NULL;
 
@@ -157,7 +157,7 @@ static const char *parse_map(struct jp_observation_line *parser, char *line)
 	const struct jp_procmap *map;
 	size_t count, size;
 
-	if (parser->declared->lacks & JP_LACKS_MAPPINGS)
+	if (parser->declared->lacking & JP_LACKS_MAPPINGS)
 		return "no line map, because the header declares no-mappings";
 	if (!parse_id(&line, &event->pid))
 		return "the pid of a mapping";
@@ -229,7 +229,7 @@ const char *jp_observation_parse(struct jp_observation_line *parser, char *line)
 {
 	static const char expected[] =
 		"sample, map, fork, exec, exit, comm or lost, or a line of the header before those";
-	const bool timed = !(parser->declared->lacks & JP_LACKS_TIME);
+	const bool timed = !(parser->declared->lacking & JP_LACKS_TIME);
 	struct jp_event *event = &parser->event;
 	const char *kind = jp_word_split(&line);
 	uint64_t value = 0;
@@ -248,7 +248,7 @@ const char *jp_observation_parse(struct jp_observation_line *parser, char *line)
 		return parse_lost(parser, line);
 	if (strcmp(kind, "map") == 0)
 		return parse_map(parser, line);
-	if (parser->declared->lacks & JP_LACKS_TASKS && strstr(" comm exec fork exit ", kind))
+	if (parser->declared->lacking & JP_LACKS_TASKS && strstr(" comm exec fork exit ", kind))
 		return "none of comm, exec, fork, exit: the header declares no-tasks or no-time";
 	if (strcmp(kind, "comm") == 0 || strcmp(kind, "exec") == 0)
 		return parse_comm(parser, line, *kind == 'e');

@@ -19,13 +19,13 @@
 /* Position and time of one line. */
 struct observation {
 	uint64_t time;
-	uint64_t at, number; /* @at: offset in the file; @number: line number, from 1 */
+	uint64_t offset, number; /* @offset: offset in the file; @number: line number, from 1 */
 };
 
 struct observations {
 	const char *path;
 	const char *text;
-	uint64_t size, at, number; /* @number: line number of the line before @at */
+	uint64_t size, offset, number; /* @number: line number of the line before @offset */
 	struct jp_declared *declared;
 	struct jp_perfdata_summary *summary;
 	struct jp_error *err;
@@ -90,42 +90,43 @@ static int read_header(struct observations *observations)
 		return fail_at(observations, 1, "\"" JP_OBSERVATIONS_MAGIC "1\"");
 	/* Version 1 of the format has no stack pointers. */
 	*observations->declared = (struct jp_declared){
-		.observed = true, .lacks = JP_LACKS_RECORDS | JP_LACKS_REGISTERS};
-	for (observations->number = 1, observations->at = sizeof(first);
-	     observations->at < observations->size; observations->number++) {
-		uint64_t size = get_line_size(observations, observations->at);
+		.observed = true, .lacking = JP_LACKS_RECORDS | JP_LACKS_REGISTERS};
+	for (observations->number = 1, observations->offset = sizeof(first);
+	     observations->offset < observations->size; observations->number++) {
+		uint64_t size = get_line_size(observations, observations->offset);
 		const char *expected;
 
-		if (size && observations->text[observations->at] != '#') {
-			if (!jp_observation_is_header(observations->text + observations->at, size))
+		if (size && observations->text[observations->offset] != '#') {
+			if (!jp_observation_is_header(observations->text + observations->offset,
+						      size))
 				break;
-			if (copy_line(observations, observations->at, observations->number + 1))
+			if (copy_line(observations, observations->offset, observations->number + 1))
 				return -EINVAL;
 			expected =
 				jp_declared_parse_line(observations->declared, observations->line);
 			if (expected)
-				return fail_line(observations, observations->at,
+				return fail_line(observations, observations->offset,
 						 observations->number + 1, expected);
 		}
-		observations->at += size + 1;
+		observations->offset += size + 1;
 	}
 	return 0;
 }
 
 static int list_events(struct observations *observations)
 {
-	for (; observations->at < observations->size; observations->number++) {
-		uint64_t size = get_line_size(observations, observations->at), time;
+	for (; observations->offset < observations->size; observations->number++) {
+		uint64_t size = get_line_size(observations, observations->offset), time;
 		struct observation *observation;
 
-		if (size && observations->text[observations->at] != '#') {
-			if (observations->at + size == observations->size)
+		if (size && observations->text[observations->offset] != '#') {
+			if (observations->offset + size == observations->size)
 				return fail_at(observations, observations->number + 1,
 					       "a newline at its end (cut off?)");
 			if (!jp_observation_time(observations->declared,
-						 observations->text + observations->at, size,
+						 observations->text + observations->offset, size,
 						 &time))
-				return fail_line(observations, observations->at,
+				return fail_line(observations, observations->offset,
 						 observations->number + 1,
 						 "a word and a time in ns");
 			observation = jp_array_push(&observations->list, &observations->count,
@@ -134,16 +135,16 @@ static int list_events(struct observations *observations)
 				return jp_fail(observations->err, ENOMEM,
 					       "%s: out of memory for %zu lines",
 					       observations->path, observations->count);
-			*observation = (struct observation){time, observations->at,
+			*observation = (struct observation){time, observations->offset,
 							    observations->number + 1};
 		}
-		observations->at += size + 1;
+		observations->offset += size + 1;
 	}
 	return 0;
 }
 
 JP_ORDER(compare_by_time, struct observation,
-	 jp_compare(a->time, b->time) ?: jp_compare(a->at, b->at));
+	 jp_compare(a->time, b->time) ?: jp_compare(a->offset, b->offset));
 
 /* Adds the weight of @event to *@sum. Returns false if the sum exceeds INT64_MAX. */
 static bool add_weight(uint64_t *sum, const struct jp_event *event)
@@ -180,18 +181,18 @@ static int visit_events(struct observations *observations, jp_event_visit visit,
 		const struct observation *observation = &observations->list[i];
 		const char *expected;
 
-		ret = copy_line(observations, observation->at, observation->number);
+		ret = copy_line(observations, observation->offset, observation->number);
 		if (ret)
 			break;
 		expected = jp_observation_parse(parser, observations->line);
 		if (!expected && !add_weight(&weight, &parser->event))
 			expected = "counts of samples that are below 2^63 all together";
 		if (expected) {
-			ret = fail_line(observations, observation->at, observation->number,
+			ret = fail_line(observations, observation->offset, observation->number,
 					expected);
 			break;
 		}
-		parser->event.at = observation->at;
+		parser->event.file_offset = observation->offset;
 		count_event(observations->summary, &parser->event);
 		ret = visit(context, &parser->event);
 	}

@@ -120,7 +120,7 @@ const char *jp_perf_attrs_add(struct jp_perf_attrs *attrs, const void *bytes, si
 		return "at most 65535 attrs";
 	if (size < JP_PERF_ATTR_SIZE_0)
 		return "an attr of at least 64 bytes";
-	entry = jp_array_push(&attrs->all, &attrs->count, &attrs->capacity);
+	entry = jp_array_push(&attrs->list, &attrs->count, &attrs->capacity);
 	if (!entry)
 		return "memory";
 	/* Ignore the tail of a longer attr of a newer perf: no known field depends on it. */
@@ -129,7 +129,7 @@ const char *jp_perf_attrs_add(struct jp_perf_attrs *attrs, const void *bytes, si
 		jp_perf_swap_attr(&entry->attr);
 	jp_perf_compute_layout(&entry->attr, attrs->e_machine, &entry->layout);
 	entry->asked = describe_request(&entry->attr);
-	if (memcmp(&entry->layout, &attrs->all[0].layout, sizeof(entry->layout)) != 0)
+	if (memcmp(&entry->layout, &attrs->list[0].layout, sizeof(entry->layout)) != 0)
 		attrs->differ = true;
 	for (size_t i = 0; i < nr_ids; i++) {
 		uint64_t word = jp_load64((const unsigned char *)ids + i * sizeof(word));
@@ -152,7 +152,7 @@ void jp_perf_attrs_set_machine(struct jp_perf_attrs *attrs, uint32_t e_machine)
 		return;
 	attrs->e_machine = e_machine;
 	for (size_t i = 0; i < attrs->count; i++)
-		attrs->all[i].layout.machine = jp_machine_find(e_machine);
+		attrs->list[i].layout.machine = jp_machine_find(e_machine);
 }
 
 /* Returns the index of the attr of a record whose id is unknown, or -1. An unfinished file may lack
@@ -169,7 +169,8 @@ static int64_t find_attr_without_id(const struct jp_perf_attrs *attrs,
 	if (attrs->by_id.count && !attrs->ids_missing)
 		return -1;
 	for (size_t i = 0; i < attrs->count; i++) {
-		const struct jp_perf_attr *attr = &attrs->all[i].attr, *first = &attrs->all[0].attr;
+		const struct jp_perf_attr *attr = &attrs->list[i].attr,
+					  *first = &attrs->list[0].attr;
 		bool dummy =
 			attr->type == JP_PERF_TYPE_SOFTWARE && attr->config == JP_PERF_SW_DUMMY;
 
@@ -191,7 +192,7 @@ int64_t jp_perf_attrs_find(struct jp_perf_attrs *attrs, const struct jp_perf_rec
 
 	if (!attrs->count)
 		return -1;
-	first = &attrs->all[0].layout;
+	first = &attrs->list[0].layout;
 	/* perf writes the id at the same place for all attrs of a file, so use the first layout. */
 	if (record->type == JP_PERF_RECORD_SAMPLE ? !first->id : !first->end_id)
 		return attrs->differ && record->type == JP_PERF_RECORD_SAMPLE ? -1 : 0;
@@ -205,14 +206,14 @@ int64_t jp_perf_attrs_find(struct jp_perf_attrs *attrs, const struct jp_perf_rec
 		if (!attr)
 			return attrs->differ ? find_attr_without_id(attrs, record) : 0;
 		attrs->last_id = id;
-		attrs->last = *attr;
+		attrs->last_index = *attr;
 	}
-	return (int64_t)attrs->last;
+	return (int64_t)attrs->last_index;
 }
 
 void jp_perf_attrs_free(struct jp_perf_attrs *attrs)
 {
-	free(attrs->all);
+	free(attrs->list);
 	jp_map_free(&attrs->by_id);
 	*attrs = (struct jp_perf_attrs){0};
 }

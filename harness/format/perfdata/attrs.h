@@ -17,7 +17,7 @@ struct jp_perf_attr_entry {
 };
 
 struct jp_perf_attrs {
-	struct jp_perf_attr_entry *all;
+	struct jp_perf_attr_entry *list;
 	size_t count, capacity;
 	uint32_t e_machine;
 	bool swapped;     /* the file, and so each added attr, has the other byte order */
@@ -26,7 +26,7 @@ struct jp_perf_attrs {
 			is found */
 	struct jp_map by_id;  /* event id -> index of the attr */
 	uint64_t last_id;     /* id that was looked up last */
-	size_t last;          /* index of the attr of @last_id */
+	size_t last_index;    /* index of the attr of @last_id */
 	uint64_t unknown_ids; /* number of records whose id belongs to no attr; they are read with
 				 the first attr */
 };

@@ -95,7 +95,7 @@ static bool decode_regs(struct jp_perf_rest *rest, const struct jp_perf_layout *
 	if (!machine || abi > ABI_64)
 		return true;
 	regs->machine = machine;
-	regs->known = 0;
+	regs->mask = 0;
 	for (; mask; mask &= mask - 1, values += sizeof(uint64_t)) {
 		unsigned int bit = __builtin_ctzll(mask);
 		const struct jp_machine_register *expected;
@@ -108,7 +108,7 @@ static bool decode_regs(struct jp_perf_rest *rest, const struct jp_perf_layout *
 		modes |= expected->mask ? value : 0;
 		if (expected->number < 0)
 			continue;
-		regs->known |= UINT64_C(1) << expected->number;
+		regs->mask |= UINT64_C(1) << expected->number;
 		regs->r[expected->number] = value;
 	}
 	/* A writer that does not know flags and segments writes 0 for all of them: accept that. */

@@ -57,7 +57,7 @@ static bool is_own_name(const struct jp_perf_attrs *attrs, const char *name, uin
 	static const char *const software[] = {[JP_PERF_SW_CPU_CLOCK] = "cpu-clock",
 					       [JP_PERF_SW_TASK_CLOCK] = "task-clock",
 					       [JP_PERF_SW_DUMMY] = "dummy"};
-	const bool user = attrs->all[0].attr.flags & JP_PERF_ATTR_EXCLUDE_KERNEL;
+	const bool user = attrs->list[0].attr.flags & JP_PERF_ATTR_EXCLUDE_KERNEL;
 	const char *event_name =
 		attr->type == JP_PERF_TYPE_BREAKPOINT ? "breakpoint"
 		: attr->type == JP_PERF_TYPE_SOFTWARE && attr->config <= JP_PERF_SW_DUMMY
@@ -80,7 +80,7 @@ enum jp_described jp_perf_compare_event_desc(const struct jp_perf_attrs *attrs,
 	    count != attrs->count)
 		return JP_DESCRIBED_OTHER;
 	for (uint32_t i = 0; i < count; i++) {
-		const struct jp_perf_attr *attr = &attrs->all[i].attr;
+		const struct jp_perf_attr *attr = &attrs->list[i].attr;
 		const unsigned char *own_attr = take_bytes(&rest, each), *name;
 
 		if (!own_attr || !is_same_attr(attrs, own_attr, each, attr) ||

@@ -71,7 +71,7 @@ static int deliver(void *context, const struct jp_pending *pending)
 {
 	struct jp_perf_reader *reader = context;
 	struct jp_event *event = &reader->event;
-	const struct jp_perf_layout *layout = &reader->attrs.all[pending->attr].layout;
+	const struct jp_perf_layout *layout = &reader->attrs.list[pending->attr].layout;
 	const char *expected;
 	int ret = 0;
 
@@ -82,9 +82,9 @@ static int deliver(void *context, const struct jp_pending *pending)
 		return ret;
 	show_progress(reader, pending->at);
 	event->record = pending->record;
-	event->at = pending->at;
+	event->file_offset = pending->at;
 	event->attr = pending->attr;
-	event->asked = &reader->attrs.all[pending->attr].asked;
+	event->asked = &reader->attrs.list[pending->attr].asked;
 	expected = jp_perf_decode(layout, pending->record, event, &reader->regs);
 	if (__builtin_expect(!!expected, 0))
 		return jp_perf_fail(reader, pending->at,

@@ -94,7 +94,7 @@ int jp_perf_read_build_ids(struct jp_perf_reader *reader, const unsigned char *b
 
 		if (expected)
 			return jp_perf_fail(reader, offset + read_size, "expected %s", expected);
-		event.at = offset + read_size;
+		event.file_offset = offset + read_size;
 		ret = reader->visit(reader->context, &event);
 	}
 	return ret;
@@ -184,7 +184,7 @@ int jp_perf_add_attr(struct jp_perf_reader *reader, const void *bytes, size_t si
 		return jp_perf_fail_memory(reader);
 	if (expected)
 		return jp_perf_fail(reader, offset, "expected %s", expected);
-	attr = &reader->attrs.all[reader->attrs.count - 1].attr;
+	attr = &reader->attrs.list[reader->attrs.count - 1].attr;
 	if (!jp_perf_is_monotonic(attr))
 		reader->summary->monotonic = false;
 	reader->summary->attrs = (uint32_t)reader->attrs.count;

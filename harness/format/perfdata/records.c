@@ -95,12 +95,12 @@ static int read_kernel_record(struct jp_perf_reader *reader, const struct jp_per
 			"expected a record of one of the file's %zu attrs, found id %llu",
 			reader->attrs.count,
 			reader->attrs.count ? (unsigned long long)jp_perf_record_id(
-						      &reader->attrs.all[0].layout, record)
+						      &reader->attrs.list[0].layout, record)
 					    : 0);
 	if (swapped)
-		jp_perf_swap_rest(&reader->attrs.all[attr].layout, copy);
+		jp_perf_swap_rest(&reader->attrs.list[attr].layout, copy);
 	pending->attr = attr;
-	pending->time = jp_perf_record_time(&reader->attrs.all[attr].layout, record);
+	pending->time = jp_perf_record_time(&reader->attrs.list[attr].layout, record);
 	/* Deliver a record without a time at once, as perf does: it cannot be ordered. */
 	if (!pending->time)
 		return reader->rounds.deliver(reader->rounds.context, pending);

@@ -170,7 +170,7 @@ static int reduce_event(void *context, const struct jp_event *event)
 		if (stack && event->record)
 			ret = reduce_dump(
 				reducing, stack, event->sample.stack_size,
-				event->at +
+				event->file_offset +
 					(uint64_t)(stack - (const unsigned char *)event->record));
 		break;
 	case JP_EVENT_MAP:

@@ -17,10 +17,10 @@
 /* Fields in the order of the file. */
 static const struct watched_field {
 	const char *key;
-	size_t at;
+	size_t offset;
 } fields[] = {
 	{"started", AT(started)},
-	{"begun", AT(begun)},
+	{"begun", AT(sampling_since)},
 	{"ending", AT(ending)},
 	{"ended", AT(ended)},
 	{"slack", AT(slack)},
@@ -50,7 +50,7 @@ int jp_watched_write(const struct jp_watched_info *watched, const char *dir, str
 		return -EIO;
 	for (size_t i = 0; i < FIELDS; i++)
 		fprintf(file, "%s %" PRIu64 "\n", fields[i].key,
-			*(const uint64_t *)((const char *)watched + fields[i].at));
+			*(const uint64_t *)((const char *)watched + fields[i].offset));
 	return jp_file_finish(file, path, err);
 }
 
@@ -69,14 +69,14 @@ int jp_watched_parse(struct jp_watched_info *watched, const char *name, char *te
 			break;
 		if (!line || strncmp(line, fields[i].key, length) != 0 || line[length] != ' ' ||
 		    !jp_number(line + length + 1, 0, UINT64_MAX,
-			       (void *)((char *)watched + fields[i].at)))
+			       (void *)((char *)watched + fields[i].offset)))
 			return jp_fail(err, EINVAL, "%s:%zu: expected \"%s NUMBER\"", name, i + 1,
 				       fields[i].key);
 	}
 	if (line)
 		return jp_fail(err, EINVAL, "%s:%d: expected the end", name, FIELDS + 1);
-	if (!watched->started || watched->started > watched->begun ||
-	    watched->begun > watched->ending || watched->ending > watched->ended)
+	if (!watched->started || watched->started > watched->sampling_since ||
+	    watched->sampling_since > watched->ending || watched->ending > watched->ended)
 		return jp_fail(err, EINVAL, "%s: expected started <= begun <= ending <= ended",
 			       name);
 	if (watched->chain > 1 || watched->user_only > 1 || watched->task_clock > 1)

@@ -12,10 +12,10 @@
  * truth.
  */
 struct jp_watched_info {
-	uint64_t started; /* time before the capture opened anything */
-	uint64_t begun;   /* time when the capture reported that it samples */
-	uint64_t ending;  /* time before the capture was asked to stop */
-	uint64_t ended;   /* time when the capture's files were complete */
+	uint64_t started;        /* time before the capture opened anything */
+	uint64_t sampling_since; /* time when the capture reported that it samples */
+	uint64_t ending;         /* time before the capture was asked to stop */
+	uint64_t ended;          /* time when the capture's files were complete */
 	uint64_t slack, max_stack;
 	uint64_t chain;      /* 1 if callchains with a user part were requested */
 	uint64_t stack_dump; /* requested bytes of a stack dump */

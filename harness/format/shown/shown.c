@@ -133,10 +133,10 @@ static const char *parse_line(struct jp_shown *shown, char *line, size_t number)
 	}
 	if (word && strcmp(word, "reader") == 0 && !*shown->reader)
 		return copy_text(shown->reader, sizeof(shown->reader), line);
-	if (word && strcmp(word, "file") == 0 && !*shown->of)
-		return copy_text(shown->of, sizeof(shown->of), line);
-	if (word && *line && strcmp(word, "failed") == 0 && !shown->failed) {
-		shown->failed = line;
+	if (word && strcmp(word, "file") == 0 && !*shown->file)
+		return copy_text(shown->file, sizeof(shown->file), line);
+	if (word && *line && strcmp(word, "failed") == 0 && !shown->failure) {
+		shown->failure = line;
 		return NULL;
 	}
 	if (word && *line && strcmp(word, "older") == 0 && !shown->older) {
@@ -171,7 +171,7 @@ int jp_shown_parse(struct jp_shown *shown, const char *path, char *text, size_t 
 	if (expected)
 		return jp_fail(err, EINVAL, "%s: line %zu: expected %s", path, number - 1,
 			       expected);
-	if (!*shown->reader || !*shown->of)
+	if (!*shown->reader || !*shown->file)
 		return jp_fail(err, EINVAL, "%s: expected a reader and a file", path);
 	if (shown->nr_shares != shown->stated_shares)
 		return jp_fail(err, EINVAL, "%s: expected %" PRIu64 " shares, found %zu", path,

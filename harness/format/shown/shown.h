@@ -35,12 +35,12 @@ struct jp_shown_share {
 };
 
 struct jp_shown {
-	char reader[64];    /* name and version of the program, such as "perf 7.3.4" */
-	char of[32];        /* name of the file that it read */
-	bool folder;        /* @of is a folder; not set by jp_shown_parse() */
-	const char *failed; /* reason for which the program failed; NULL: it succeeded */
-	const char *older;  /* the message that the program is too old for the file's format; NULL:
-			       it is not */
+	char reader[64];     /* name and version of the program, such as "perf 7.3.4" */
+	char file[32];       /* name of the file that it read */
+	bool folder;         /* @file is a folder; not set by jp_shown_parse() */
+	const char *failure; /* reason for which the program failed; NULL: it succeeded */
+	const char *older;   /* the message that the program is too old for the file's format; NULL:
+				it is not */
 	struct jp_shown_sample *samples; /* sorted by time, then by position in the file */
 	size_t count, capacity;
 	struct jp_shown_frame *frames;

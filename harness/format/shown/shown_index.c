@@ -111,8 +111,9 @@ static int load_gone_path(struct jp_shown_files *files, const char *dir, const c
 			       "%s/" JP_SHOWN_FOLDER "/index: expected gone DIGEST PATH, there is "
 			       "\"gone %.60s\"",
 			       dir, line);
-	return jp_map_at(&files->gone, digest, 1) ? 0
-						  : jp_fail(err, ENOMEM, "%s: out of memory", dir);
+	return jp_map_at(&files->missing_paths, digest, 1)
+		       ? 0
+		       : jp_fail(err, ENOMEM, "%s: out of memory", dir);
 }
 
 /* Reads the file that @line of the index names. */
@@ -148,8 +149,8 @@ static int load_line(struct jp_shown_files *files, const char *dir, char *line,
 		return jp_fail(err, ENOMEM, "%s: out of memory", path);
 	}
 	ret = jp_shown_parse(shown, path, text, size, err);
-	if (!ret && !strchr(shown->of, '/') &&
-	    !jp_path_build(path, sizeof(path), NULL, "%s/%s", dir, shown->of)) {
+	if (!ret && !strchr(shown->file, '/') &&
+	    !jp_path_build(path, sizeof(path), NULL, "%s/%s", dir, shown->file)) {
 		jp_cleanup_close int folder = jp_untrusted_folder(AT_FDCWD, path);
 
 		shown->folder = folder >= 0;
@@ -194,7 +195,7 @@ int jp_shown_files_load(struct jp_shown_files *files, const char *dir, struct jp
 
 bool jp_shown_is_gone(const struct jp_shown_files *files, const char *name)
 {
-	return jp_map_find(&files->gone, digest_path(name)) != NULL;
+	return jp_map_find(&files->missing_paths, digest_path(name)) != NULL;
 }
 
 void jp_shown_files_free(struct jp_shown_files *files)
@@ -202,6 +203,6 @@ void jp_shown_files_free(struct jp_shown_files *files)
 	for (size_t i = 0; i < files->count; i++)
 		jp_shown_free(&files->files[i]);
 	free(files->files);
-	jp_map_free(&files->gone);
+	jp_map_free(&files->missing_paths);
 	*files = (struct jp_shown_files){0};
 }

@@ -19,7 +19,7 @@
 struct jp_shown_files {
 	struct jp_shown *files; /* in the order of the index */
 	size_t count, capacity;
-	struct jp_map gone; /* set of digests of recorded paths */
+	struct jp_map missing_paths; /* set of digests of recorded paths */
 };
 
 /* Writes the index of @dir/shown. @gone: recorded paths of files that are gone. Returns 0, or

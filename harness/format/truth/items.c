@@ -92,7 +92,7 @@ static int make_frames(struct jp_truth_items *items, const struct jp_truth_recor
 					   .cfi_status = record->frames.cfi_status,
 					   .vdso = record->frames.flags & JP_FRAMES_VDSO,
 					   .word = record->frames.word};
-	item->of.frames = frames;
+	item->list.frames = frames;
 	return 1;
 }
 
@@ -109,10 +109,10 @@ static void build_detours(struct jp_truth_reader *reader, struct jp_truth_record
 		root = jp_truth_find_item(reader->items, parts[i]->frames.detour, JP_TRUTH_ROOT);
 		if (!frames)
 			continue;
-		if (!root || root->of.root->method != JP_CHAIN)
+		if (!root || root->list.root->method != JP_CHAIN)
 			jp_truth_mark_corrupt(reader);
 		else
-			frames->of.frames->detour = root->of.root;
+			frames->list.frames->detour = root->list.root;
 	}
 }
 
@@ -152,7 +152,7 @@ static int make_text(struct jp_truth_items *items, const void *data, uint64_t to
 	if (!text)
 		return -ENOMEM;
 	memcpy(text, data, total);
-	item->of.text = text;
+	item->list.text = text;
 	return 1;
 }
 
@@ -161,13 +161,13 @@ static int make_root(struct jp_truth_items *items, uint64_t *frames, uint64_t to
 {
 	if (method >= JP_ROOTS)
 		return 0;
-	item->of.root = jp_truth_alloc(items, 1, sizeof(*item->of.root));
-	if (!item->of.root)
+	item->list.root = jp_truth_alloc(items, 1, sizeof(*item->list.root));
+	if (!item->list.root)
 		return -ENOMEM;
-	item->of.root->id = item->id;
-	item->of.root->method = method;
-	item->of.root->count = total;
-	item->of.root->frames = frames;
+	item->list.root->id = item->id;
+	item->list.root->method = method;
+	item->list.root->count = total;
+	item->list.root->frames = frames;
 	return 1;
 }
 
@@ -199,12 +199,12 @@ static int assemble_item(struct jp_truth_items *items, struct jp_truth_record **
 	case JP_TRUTH_TEXT:
 		return make_text(items, data, total, item);
 	case JP_TRUTH_LAYOUT:
-		item->of.layout = make_layout(items, item->id, data, total);
-		if (!item->of.layout)
+		item->list.layout = make_layout(items, item->id, data, total);
+		if (!item->list.layout)
 			return -ENOMEM;
-		return item->of.layout->count > 0;
+		return item->list.layout->count > 0;
 	case JP_TRUTH_PATH:
-		item->of.path = (struct jp_truth_path_item){
+		item->list.path = (struct jp_truth_path_item){
 			.id = item->id, .depth = total, .functions = data};
 		return total > 0;
 	default:
@@ -260,7 +260,7 @@ const char *jp_truth_find_text(const struct jp_truth_items *items, uint64_t id)
 {
 	const struct jp_truth_item *item = jp_truth_find_item(items, id, JP_TRUTH_TEXT);
 
-	return item ? item->of.text : id ? NULL : "";
+	return item ? item->list.text : id ? NULL : "";
 }
 
 void *jp_truth_alloc(struct jp_truth_items *items, size_t count, size_t size)

@@ -11,7 +11,7 @@ struct jp_truth_region {
 	uint64_t bytes[];
 };
 
-/* A fact with an id. @type selects the member of @of. */
+/* A fact with an id. @type selects the member of @list. */
 struct jp_truth_item {
 	uint32_t id;
 	enum jp_truth_type type; /* TEXT, LAYOUT, PATH, ROOT, CODE_LOAD, FRAMES */
@@ -25,7 +25,7 @@ struct jp_truth_item {
 		struct jp_truth_root *root;
 		struct jp_truth_frames *frames;
 		struct jp_truth_path_item path;
-	} of;
+	} list;
 };
 
 struct jp_truth_items {

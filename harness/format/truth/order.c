@@ -50,7 +50,7 @@ static const uint8_t traits[JP_TRUTH_TYPES] = {
 /* State of a thread according to its records so far. */
 struct thread_past {
 	/* Latest end (@after) among all records, and among those with each trait or type. */
-	uint64_t all, acts, memory, between, waits;
+	uint64_t nr_records, acts, memory, between, waits;
 	uint64_t entered; /* start of its last activation */
 	const struct jp_truth_record *last;
 };
@@ -85,7 +85,7 @@ static bool is_in_order(const struct jp_truth_record *record, const struct threa
 	if (act_traits & INSTANT && record->before != record->after)
 		return false;
 	if (act_traits & NO_ACT)
-		return record->before >= past->all;
+		return record->before >= past->nr_records;
 	if (act_traits & AFTER_TEXT)
 		return record->before >= past->acts && past->last &&
 		       past->last->type == JP_TRUTH_TEXT && record->after <= past->last->before;
@@ -96,20 +96,20 @@ static bool is_in_order(const struct jp_truth_record *record, const struct threa
 		return record->before >= past->acts;
 	/* No record states when a wait began, only that the previous wait was over. */
 	if (record->type == JP_TRUTH_WAIT)
-		return record->before >= past->waits && record->after >= past->all &&
+		return record->before >= past->waits && record->after >= past->nr_records &&
 		       record->wait.handled >= record->before &&
 		       record->wait.handled <= record->after;
 	/* The exit record of a killed process may begin before earlier records of its writer. */
 	if (record->type == JP_TRUTH_PROCESS_EXIT)
-		return record->after >= past->all;
-	return record->before >= past->all || shares_bracket(record, past->last);
+		return record->after >= past->nr_records;
+	return record->before >= past->nr_records || shares_bracket(record, past->last);
 }
 
 static void update_past(struct thread_past *past, const struct jp_truth_record *record)
 {
 	const uint8_t act_traits = traits[record->type];
 
-	past->all = jp_max(past->all, record->after);
+	past->nr_records = jp_max(past->nr_records, record->after);
 	if (record->type == JP_TRUTH_ENTER)
 		past->entered = record->before;
 	if (!(act_traits & NO_ACT))

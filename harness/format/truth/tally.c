@@ -43,8 +43,8 @@ enum jp_act jp_act_find_kind(const struct jp_event *event)
 }
 
 struct act_tally {
-	uint64_t started, begun, until, *counts;
-	bool any, launched;
+	uint64_t started, first_start, until, *counts;
+	bool has_acts, is_launched;
 };
 
 static int count_act(void *context, const struct jp_event *event)
@@ -52,10 +52,10 @@ static int count_act(void *context, const struct jp_event *event)
 	const enum jp_act act = jp_act_find_kind(event);
 	struct act_tally *tally = context;
 
-	if (!tally->any)
-		tally->launched = event->before >= tally->started;
-	tally->any = true;
-	if (act != JP_ACTS && (tally->launched || event->before >= tally->begun) &&
+	if (!tally->has_acts)
+		tally->is_launched = event->before >= tally->started;
+	tally->has_acts = true;
+	if (act != JP_ACTS && (tally->is_launched || event->before >= tally->first_start) &&
 	    event->after <= tally->until)
 		tally->counts[act]++;
 	return 0;
@@ -65,7 +65,7 @@ int jp_acts_count(const char *path, uint64_t started, uint64_t begun, uint64_t u
 		  uint64_t counts[JP_ACTS], struct jp_error *err)
 {
 	struct act_tally tally = {
-		.started = started, .begun = begun, .until = until, .counts = counts};
+		.started = started, .first_start = begun, .until = until, .counts = counts};
 	struct jp_truth_reader *reader = jp_truth_reader_open(path, err);
 	int ret;
 

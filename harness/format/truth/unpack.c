@@ -34,16 +34,16 @@ static int name_mapping(struct jp_truth_items *items, const struct jp_truth_reco
 		*name = "/memfd: (deleted)";
 		return 0;
 	}
-	if (!item->of.memfd) {
+	if (!item->list.memfd) {
 		size_t size = strlen(text) + sizeof("/memfd: (deleted)");
 		char *memfd = jp_truth_alloc(items, size, 1);
 
 		if (!memfd)
 			return -ENOMEM;
 		snprintf(memfd, size, "/memfd:%s (deleted)", text);
-		item->of.memfd = memfd;
+		item->list.memfd = memfd;
 	}
-	*name = item->of.memfd;
+	*name = item->list.memfd;
 	return 0;
 }
 
@@ -122,14 +122,14 @@ static int unpack_load(const struct jp_truth_items *items, const struct jp_truth
 	event->code.id = record->load.function;
 	event->code.addr = record->load.addr;
 	event->code.size = record->load.size;
-	event->code.layout = layout ? layout->of.layout : NULL;
-	event->code.frames = frames ? frames->of.frames : NULL;
+	event->code.layout = layout ? layout->list.layout : NULL;
+	event->code.frames = frames ? frames->list.frames : NULL;
 	event->code.name = jp_truth_find_text(items, record->load.name);
 	/* The table lacks an id that two loads have: both are torn. */
 	return jp_truth_find_item(items, event->code.id, JP_TRUTH_CODE_LOAD) && layout &&
 			       (frames || !record->load.frames) && event->code.name &&
 			       is_range(event->code.addr, event->code.size) &&
-			       layout->of.layout->insns[layout->of.layout->count - 1].offset <
+			       layout->list.layout->insns[layout->list.layout->count - 1].offset <
 				       event->code.size
 		       ? 0
 		       : -EINVAL;
@@ -146,9 +146,9 @@ static void unpack_enter(const struct jp_truth_items *items, const struct jp_tru
 		jp_truth_find_item(items, record->enter.dump, JP_TRUTH_ROOT);
 
 	event->type = JP_EVENT_ENTER;
-	event->enter.path = path ? &path->of.path : NULL;
-	event->enter.chain = chain ? chain->of.root : NULL;
-	event->enter.dump = dump ? dump->of.root : NULL;
+	event->enter.path = path ? &path->list.path : NULL;
+	event->enter.chain = chain ? chain->list.root : NULL;
+	event->enter.dump = dump ? dump->list.root : NULL;
 	event->enter.sp = record->enter.sp;
 	event->enter.bp = record->enter.bp;
 	event->enter.flags = record->enter.flags;
@@ -234,7 +234,7 @@ int jp_truth_unpack(struct jp_truth_reader *reader, const struct jp_truth_record
 		.record_type = record->type,
 		.before = record->before,
 		.after = record->after,
-		.at = JP_TRUTH_PAGE + (record - reader->items->slots) * sizeof(*record),
+		.file_offset = JP_TRUTH_PAGE + (record - reader->items->slots) * sizeof(*record),
 		.pid = record->pid,
 		.tid = record->tid,
 	};

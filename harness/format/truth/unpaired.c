@@ -15,16 +15,16 @@
 #include "harness/format/truth/items.h"
 
 struct paired_thread {
-	bool alive, image;    /* whether its last start was an exec or a launch */
-	bool inside;          /* whether it is in an activation */
-	uint16_t expected;    /* record type that it must write next; 0: any */
-	uint64_t exits, gone; /* @exits: exits in its own records; @gone: GONE records written by
-				 other threads */
+	bool alive, image;          /* whether its last start was an exec or a launch */
+	bool inside;                /* whether it is in an activation */
+	uint16_t expected;          /* record type that it must write next; 0: any */
+	uint64_t nr_exits, nr_gone; /* @nr_exits: exits in its own records; @nr_gone: GONE records
+				 written by other threads */
 };
 
 /* Counts over all processes that had the same pid. */
 struct paired_process {
-	uint64_t starts, execs, exits, killed, gone;
+	uint64_t starts, execs, exits, killed, nr_gone;
 	uint32_t parent, how; /* facts of its last start record */
 };
 
@@ -72,11 +72,12 @@ static bool update_thread(struct paired_thread *thread, const struct jp_truth_re
 	if (is_item(record))
 		return true;
 	if (record->type == JP_TRUTH_GONE) {
-		thread->gone++;
+		thread->nr_gone++;
 		return true;
 	}
 	if (is_killed(record)) {
-		*thread = (struct paired_thread){.exits = thread->exits, .gone = thread->gone};
+		*thread = (struct paired_thread){.nr_exits = thread->nr_exits,
+						 .nr_gone = thread->nr_gone};
 		return true;
 	}
 	if (is_start(record)) {
@@ -93,7 +94,7 @@ static bool update_thread(struct paired_thread *thread, const struct jp_truth_re
 	if (record->type == JP_TRUTH_THREAD_EXIT || record->type == JP_TRUTH_PROCESS_EXIT) {
 		right &= !thread->inside;
 		thread->alive = false;
-		thread->exits += record->type == JP_TRUTH_THREAD_EXIT;
+		thread->nr_exits += record->type == JP_TRUTH_THREAD_EXIT;
 	}
 	return right;
 }
@@ -119,7 +120,7 @@ static void update_process(struct paired_process *process, const struct jp_truth
 		process->killed += is_killed(record);
 		return;
 	case JP_TRUTH_GONE:
-		process->gone += record->pid == record->tid;
+		process->nr_gone += record->pid == record->tid;
 		return;
 	default:
 		return;
@@ -133,18 +134,18 @@ static bool is_paired(const struct pairing *pairing, const struct paired_process
 	const uint64_t starts = process->starts ?: process->execs != 0;
 	const struct paired_process *parent = jp_map_find(&pairing->processes, process->parent);
 
-	if (process->gone > process->exits || process->exits + process->killed > starts)
+	if (process->nr_gone > process->exits || process->exits + process->killed > starts)
 		return false;
 	/* A launched process's waiting parent is not in the truth. */
 	if (process->how == JP_HOW_LAUNCH)
-		return process->exits == starts && !process->gone;
+		return process->exits == starts && !process->nr_gone;
 	/* A killed parent does not wait. */
 	if (!parent || !parent->exits)
 		return true;
 	/* In a pid namespace, the outer pid of a child that shares its parent's memory is
 	 * unknown. */
 	return process->exits + process->killed == starts &&
-	       (process->gone == process->exits || process->how == JP_HOW_SHARE);
+	       (process->nr_gone == process->exits || process->how == JP_HOW_SHARE);
 }
 
 static void count_unpaired_starts(struct jp_truth_reader *reader, const struct pairing *pairing)
@@ -156,8 +157,8 @@ static void count_unpaired_starts(struct jp_truth_reader *reader, const struct p
 	for (size_t cursor = 0; (process = jp_map_next(&pairing->processes, &cursor, NULL));)
 		reader->unpaired += !is_paired(pairing, process);
 	for (size_t cursor = 0; (thread = jp_map_next(&pairing->threads, &cursor, &key));)
-		reader->unpaired += thread->expected ||
-				    (key >> 32 != (uint32_t)key && thread->gone > thread->exits);
+		reader->unpaired += thread->expected || (key >> 32 != (uint32_t)key &&
+							 thread->nr_gone > thread->nr_exits);
 }
 
 static int follow_record(struct jp_truth_reader *reader, struct pairing *pairing,

@@ -234,7 +234,7 @@ uint64_t jp_evidence_get_process_start(const struct jp_evidence *evidence, uint3
 	jp_search(i, truth->nr_incarnations,
 		  list[i].pid < pid || (list[i].pid == pid && list[i].before <= time));
 	/* An exec keeps the process: go back to the process's first incarnation. */
-	while (i && !list[i - 1].first)
+	while (i && !list[i - 1].is_first)
 		i--;
 	return i && list[i - 1].pid == pid ? list[i - 1].before : 0;
 }

@@ -56,7 +56,7 @@ static int visit_record(void *context, const struct jp_event *event)
 		return jp_fail(loading->err, EINVAL,
 			       "%s: offset %llu: expected samples of one event with a period, each "
 			       "with its time, thread and CPU",
-			       loading->path, (unsigned long long)event->at);
+			       loading->path, (unsigned long long)event->file_offset);
 	sample = jp_array_push(&witnessed->samples, &witnessed->count, &loading->capacity);
 	if (!sample)
 		return jp_fail(loading->err, ENOMEM, "%s: out of memory", loading->path);

@@ -30,9 +30,9 @@ struct held_file {
 struct jp_elf_folder {
 	int fd;
 	char *path;
-	bool listed, cut; /* @listed: the folder was listed; @cut: some files were left out because
-			     of the bounds */
-	struct held_file *by_id; /* the files, sorted by build id */
+	bool listed, is_incomplete; /* @listed: the folder was listed; @is_incomplete: some files
+			     were left out because of the bounds */
+	struct held_file *by_id;    /* the files, sorted by build id */
 	size_t count, capacity;
 	struct held_file **by_name; /* pointers to the files, sorted by name */
 };
@@ -136,9 +136,9 @@ static int list_files(struct jp_elf_folder *folder, int fd, const char *below, i
 		close(fd);
 		return 0;
 	}
-	while (!ret && !folder->cut && (entry = readdir(dir))) {
-		folder->cut = folder->count >= MOST_FILES || depth > MOST_DEPTH;
-		if (!folder->cut)
+	while (!ret && !folder->is_incomplete && (entry = readdir(dir))) {
+		folder->is_incomplete = folder->count >= MOST_FILES || depth > MOST_DEPTH;
+		if (!folder->is_incomplete)
 			ret = list_entry(folder, dirfd(dir), below, entry, depth);
 	}
 	closedir(dir);
@@ -250,5 +250,5 @@ int jp_elf_folder_find(struct jp_elf_folder *folder, const char *path, const str
 	return jp_fail(err, *reason.text ? EEXIST : ENOENT, "%s%s%s",
 		       *reason.text ? reason.text : folder->path,
 		       *reason.text ? "" : ": contains no such file",
-		       folder->cut ? ", as far as it was looked through" : "");
+		       folder->is_incomplete ? ", as far as it was looked through" : "");
 }

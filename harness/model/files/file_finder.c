@@ -29,10 +29,10 @@ enum { MOST_MAPS = 4096, MOST_OF_MAPS = 64 << 20 };
 
 struct jp_file_finder {
 	char *run; /* run directory that contains all files to find; NULL: this machine does */
-	struct jp_elf_folder *given; /* the user's folder of ELF files, or NULL */
-	int root;                    /* copied root directory; -1: this machine's own root */
-	struct jp_text_pool headed;  /* path -> build id in the capture's header */
-	struct jp_map residences;    /* struct jp_residence, by pid */
+	struct jp_elf_folder *elf_folder; /* the user's folder of ELF files, or NULL */
+	int root;                         /* copied root directory; -1: this machine's own root */
+	struct jp_text_pool headed;       /* path -> build id in the capture's header */
+	struct jp_map residences;         /* struct jp_residence, by pid */
 };
 
 struct jp_file_finder *jp_file_finder_new(void)
@@ -47,7 +47,7 @@ struct jp_file_finder *jp_file_finder_new(void)
 int jp_file_finder_open(struct jp_file_finder *finder, const char *elf, const char *root,
 			struct jp_error *err)
 {
-	if (elf && !(finder->given = jp_elf_folder_open(elf, err)))
+	if (elf && !(finder->elf_folder = jp_elf_folder_open(elf, err)))
 		return -EINVAL;
 	if (root) {
 		finder->root = jp_untrusted_folder(AT_FDCWD, root);
@@ -76,7 +76,7 @@ bool jp_file_finder_is_of_run(const struct jp_file_finder *finder)
 
 bool jp_file_finder_is_native(const struct jp_file_finder *finder)
 {
-	return !finder->run && !finder->given && finder->root < 0;
+	return !finder->run && !finder->elf_folder && finder->root < 0;
 }
 
 void jp_file_finder_free(struct jp_file_finder *finder)
@@ -93,7 +93,7 @@ void jp_file_finder_free(struct jp_file_finder *finder)
 			close(residence->root);
 	jp_map_free(&finder->residences);
 	free(finder->run);
-	jp_elf_folder_free(finder->given);
+	jp_elf_folder_free(finder->elf_folder);
 	if (finder->root >= 0)
 		close(finder->root);
 	free(finder);
@@ -219,7 +219,7 @@ static int find_in_place(struct jp_file_finder *finder, const struct jp_wanted_f
 	int ret;
 
 	if (file->place < JP_FILE_CACHE) {
-		file->fd = jp_elf_folder_find(finder->given, wanted->path, &wanted->id,
+		file->fd = jp_elf_folder_find(finder->elf_folder, wanted->path, &wanted->id,
 					      file->place - JP_FILE_GIVEN, file->path, &file->size,
 					      err);
 		ret = file->fd < 0 ? file->fd : 0;
@@ -245,7 +245,7 @@ static int find_from_place(struct jp_file_finder *finder, const struct jp_wanted
 	int failed = -ENOENT;
 
 	for (; place < JP_FILE_PLACES; place++) {
-		if (!finder->given && place < JP_FILE_CACHE)
+		if (!finder->elf_folder && place < JP_FILE_CACHE)
 			place = JP_FILE_CACHE;
 		*file = (struct jp_found_file){.fd = -1, .place = place};
 		failed = find_in_place(finder, wanted, file, err);

@@ -12,7 +12,7 @@ enum jp_frame_answer jp_machine_step(struct jp_regs *regs, jp_stack_load load, v
 	const uint64_t record = fp - frames->fp_above;
 	uint64_t caller, ip;
 
-	if (!(regs->known >> frames->fp & 1))
+	if (!(regs->mask >> frames->fp & 1))
 		return JP_FRAME_BAD;
 	if (!fp)
 		return JP_FRAME_END;
@@ -23,7 +23,7 @@ enum jp_frame_answer jp_machine_step(struct jp_regs *regs, jp_stack_load load, v
 	regs->r[frames->fp] = caller;
 	regs->r[machine->sp] = record + 2 * word;
 	regs->r[machine->ip] = jp_return_address(ip, frames->signature);
-	regs->known &= frames->saved | UINT64_C(1) << machine->sp | UINT64_C(1) << machine->ip;
+	regs->mask &= frames->saved | UINT64_C(1) << machine->sp | UINT64_C(1) << machine->ip;
 	return JP_FRAME_STEPPED;
 }
 
@@ -39,7 +39,7 @@ bool jp_machine_user(const struct jp_machine *machine, const struct jp_event *sa
 		*sp = 0;
 		return true;
 	}
-	if (!regs || regs->machine != machine || (regs->known & needed) != needed)
+	if (!regs || regs->machine != machine || (regs->mask & needed) != needed)
 		return false;
 	*ip = regs->r[machine->ip];
 	*sp = regs->r[machine->sp];

@@ -107,7 +107,7 @@ int jp_truth_follow_enter(struct jp_truth_collector *collector, const struct jp_
 				    {.pid = event->pid,
 				     .tid = event->tid,
 				     .enter = event->before,
-				     .inside = event->before,
+				     .called = event->before,
 				     .leave = UINT64_MAX,
 				     .cpu = UINT64_MAX,
 				     .sp = event->enter.sp,
@@ -134,7 +134,7 @@ int jp_truth_follow_leave(struct jp_truth_collector *collector, const struct jp_
 	}
 	left->activation.leave = event->after;
 	if (collector->truth->version >= JP_TRUTH_VERSION_CPU) {
-		left->activation.inside += event->leave.entering;
+		left->activation.called += event->leave.entering;
 		left->activation.cpu = event->leave.cpu;
 	}
 	left->activation.roots_changed = event->leave.flags & JP_LEAVE_CHANGED;

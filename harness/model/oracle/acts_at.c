@@ -155,8 +155,8 @@ uint32_t jp_acts_at_find_sharer(const struct jp_acts_at *index, uint32_t pid, ui
 		const struct jp_act_sharer *sharer = &index->sharers[i];
 
 		if (index->acts[sharer->act].before <= time &&
-		    jp_acts_at_find_last(index, sharer->other, ip, time))
-			return sharer->other;
+		    jp_acts_at_find_last(index, sharer->sharer, ip, time))
+			return sharer->sharer;
 	}
 	return 0;
 }

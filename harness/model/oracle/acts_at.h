@@ -22,9 +22,9 @@ struct jp_acts_at {
 		size_t node, act;
 	} * covers; /* sorted by node, then in the order of acts */
 	size_t nr_covers, covers_capacity;
-	/* @pid and @other share an address space since the FORK @act. */
+	/* @pid and @sharer share an address space since the FORK @act. */
 	struct jp_act_sharer {
-		uint32_t pid, other;
+		uint32_t pid, sharer;
 		size_t act;
 	} * sharers; /* sorted by pid, then in the order of acts */
 	size_t nr_sharers, sharers_capacity;

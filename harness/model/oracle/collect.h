@@ -46,8 +46,8 @@ struct jp_truth_process {
 				 must then be looked up again */
 	uint64_t ended; /* start of the bracket in which the pid's last incarnation ended; 0: none
 			   ended */
-	struct jp_ranges *files; /* all mapped files; NULL: no file was mapped */
-	struct jp_ranges *own;   /* files that this process mapped itself; NULL: none */
+	struct jp_ranges *files;     /* all mapped files; NULL: no file was mapped */
+	struct jp_ranges *own_files; /* files that this process mapped itself; NULL: none */
 	size_t nr_files;
 	size_t inherited; /* index + 1 in truth->inherited; 0: none */
 };

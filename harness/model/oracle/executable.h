@@ -28,8 +28,8 @@ struct jp_executable {
 	uint32_t pid;
 	uint8_t prot;
 	uint64_t start, end;
-	uint64_t moved; /* distance that mremap() moved it, modulo 2^64 */
-	size_t memory;  /* index in jp_executables.memories */
+	uint64_t distance; /* distance that mremap() moved it, modulo 2^64 */
+	size_t memory;     /* index in jp_executables.memories */
 	/* The range began in [open_before, open_after] and ended in [close_before, close_after];
 	 * UINT64_MAX: it did not end. */
 	uint64_t open_before, open_after, close_before, close_after;

@@ -29,7 +29,7 @@ static int end_image(void *context, struct jp_process *process, const struct jp_
 /* Finds the ranges that may have ended at @time or later; later forks need no other ranges. */
 static int find_recent_ranges(struct jp_memory_replay *replay, uint64_t time)
 {
-	const struct jp_executables *executables = replay->all;
+	const struct jp_executables *executables = replay->executables;
 	size_t nr_kept = 0;
 
 	for (size_t i = 0; i < replay->nr_recent; i++)
@@ -50,7 +50,7 @@ static int inherit_memory(void *context, struct jp_process *child, struct jp_pro
 			  const struct jp_event *event)
 {
 	struct jp_memory_replay *replay = context;
-	struct jp_executables *executables = replay->all;
+	struct jp_executables *executables = replay->executables;
 	struct jp_ranges *had = ((struct jp_memory_space *)parent)->pieces;
 
 	((struct jp_memory_space *)child)->pieces = had ? jp_ranges_share(had) : NULL;
@@ -104,7 +104,7 @@ static int apply_act(struct jp_memory_replay *replay, const struct jp_event *act
 int jp_executables_load(struct jp_executables *executables, const struct jp_truth *truth,
 			struct jp_error *err)
 {
-	struct jp_memory_replay replay = {.all = executables, .truth = truth, .err = err};
+	struct jp_memory_replay replay = {.executables = executables, .truth = truth, .err = err};
 	struct jp_memory_space *space;
 	int failed = 0;
 

@@ -158,7 +158,7 @@ static bool was_created_by_act(const struct mark_reading *reading,
 {
 	const struct jp_memory_space *space = reading->space;
 
-	return reading->replay->all->memories[part->memory].act &&
+	return reading->replay->executables->memories[part->memory].act &&
 	       (part->open_after < space->born_before || part->open_before > space->born_after);
 }
 
@@ -201,7 +201,7 @@ static int close_missing_memory(const struct mark_reading *reading, uint64_t sta
 static void store_line(const struct mark_reading *reading, size_t memory,
 		       const struct jp_procmap *line, uint64_t moved)
 {
-	struct jp_memory *known = &reading->replay->all->memories[memory];
+	struct jp_memory *known = &reading->replay->executables->memories[memory];
 
 	known->line = line;
 	known->shift = line->offset - (line->start - moved);
@@ -214,13 +214,13 @@ static int apply_to_piece(const struct mark_reading *reading, const struct jp_me
 			  const struct jp_procmap *line)
 {
 	struct jp_memory_space *space = reading->space;
-	struct jp_executables *executables = reading->replay->all;
+	struct jp_executables *executables = reading->replay->executables;
 	const struct jp_memory *memory = &executables->memories[part->memory];
 	struct jp_memory_piece fresh = *part;
 
 	if (part->prot == line->prot) {
 		if (!memory->line || jp_procmap_same_file(memory->line, line)) {
-			store_line(reading, part->memory, line, part->moved);
+			store_line(reading, part->memory, line, part->distance);
 			return 0;
 		}
 		if (was_created_by_act(reading, part))
@@ -232,7 +232,7 @@ static int apply_to_piece(const struct mark_reading *reading, const struct jp_me
 	}
 	/* A new mapping replaced the old one without an act. */
 	fresh.prot = line->prot;
-	fresh.moved = 0;
+	fresh.distance = 0;
 	fresh.memory = jp_memory_new(reading->replay, NULL);
 	fresh.open_before = get_earliest_change(space);
 	fresh.open_after = reading->mark->after;
@@ -299,7 +299,7 @@ static int apply_lines(struct mark_reading *reading, const struct jp_procmap *li
 int jp_memory_mark(struct jp_memory_replay *replay, struct jp_memory_space *space,
 		   const struct jp_event *event)
 {
-	struct jp_executables *executables = replay->all;
+	struct jp_executables *executables = replay->executables;
 	struct mark_reading reading = {.replay = replay, .space = space, .mark = event};
 	struct jp_procmap **text = jp_array_push(&executables->texts, &executables->nr_texts,
 						 &executables->texts_capacity);

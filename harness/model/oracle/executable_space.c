@@ -21,12 +21,13 @@ int jp_memory_add(struct jp_memory_replay *replay, const struct jp_memory_space 
 		  uint64_t after)
 {
 	return jp_array_append(
-		&replay->all->list, &replay->all->count, &replay->all->capacity,
+		&replay->executables->list, &replay->executables->count,
+		&replay->executables->capacity,
 		(struct jp_executable){.pid = space->process.pid,
 				       .prot = piece->prot,
 				       .start = piece->start,
 				       .end = piece->end,
-				       .moved = piece->moved,
+				       .distance = piece->distance,
 				       .memory = piece->memory,
 				       .open_before =
 					       jp_max(piece->open_before, space->born_before),
@@ -73,7 +74,7 @@ int jp_memory_put(struct jp_memory_space *space, const struct jp_memory_piece *p
 
 size_t jp_memory_new(struct jp_memory_replay *replay, const struct jp_event *act)
 {
-	struct jp_executables *executables = replay->all;
+	struct jp_executables *executables = replay->executables;
 	struct jp_memory *memory = jp_array_push(&executables->memories, &executables->nr_memories,
 						 &executables->memories_capacity);
 
@@ -152,7 +153,7 @@ static int remap_memory(struct jp_memory_replay *replay, struct jp_memory_space 
 		if (addr == end || part.end > to_end)
 			part.end = to_end;
 		part.start += by;
-		part.moved += by;
+		part.distance += by;
 		part.open_before = act->before;
 		part.open_after = act->after;
 		if (part.start < to_end)

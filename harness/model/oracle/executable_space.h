@@ -11,7 +11,7 @@
 /* Current memory of a process, with any protection. */
 struct jp_memory_piece {
 	uint64_t start, end;
-	uint64_t moved, memory;
+	uint64_t distance, memory;
 	uint64_t open_before, open_after;
 	uint64_t prot;
 };
@@ -24,7 +24,7 @@ struct jp_memory_space {
 };
 
 struct jp_memory_replay {
-	struct jp_executables *all;
+	struct jp_executables *executables;
 	const struct jp_truth *truth;
 	struct jp_processes processes;
 	struct jp_error *err;

@@ -45,10 +45,12 @@ static int end_files(struct jp_truth_collector *collector, struct jp_truth_proce
 	       found->start < addr + len) {
 		const struct live_file file = *found;
 
-		own = process->own ? jp_ranges_find_at_or_above(process->own, file.start) : NULL;
+		own = process->own_files
+			      ? jp_ranges_find_at_or_above(process->own_files, file.start)
+			      : NULL;
 		if (own && own->start == file.start) {
 			truth->files[file.file].until = time;
-			failed = jp_ranges_clear(&process->own, file.start, file.end);
+			failed = jp_ranges_clear(&process->own_files, file.start, file.end);
 		} else {
 			failed = end_inherited(collector, process->process.pid,
 					       &truth->inherited[process->inherited - 1], &file,
@@ -72,12 +74,12 @@ static int add_file(struct jp_truth_collector *collector, struct jp_truth_proces
 		return -E2BIG;
 	added = jp_array_push(&truth->files, &truth->nr_files, &collector->files_capacity);
 	if (!added || (!process->files && !(process->files = jp_ranges_new_of_kind(&by_place))) ||
-	    (!process->own && !(process->own = jp_ranges_new_of_kind(&by_place))))
+	    (!process->own_files && !(process->own_files = jp_ranges_new_of_kind(&by_place))))
 		return -ENOMEM;
 	*added = *file;
 	added->order = truth->nr_files;
 	process->nr_files++;
-	return jp_ranges_put(&process->files, &live) ?: jp_ranges_put(&process->own, &live);
+	return jp_ranges_put(&process->files, &live) ?: jp_ranges_put(&process->own_files, &live);
 }
 
 static int map_file(struct jp_truth_collector *collector, const struct jp_event *event)
@@ -104,8 +106,8 @@ static int map_file(struct jp_truth_collector *collector, const struct jp_event 
 void jp_truth_drop_files(struct jp_truth_process *process)
 {
 	jp_ranges_free(process->files);
-	jp_ranges_free(process->own);
-	process->files = process->own = NULL;
+	jp_ranges_free(process->own_files);
+	process->files = process->own_files = NULL;
 	process->nr_files = process->inherited = 0;
 }
 
@@ -114,9 +116,9 @@ void jp_truth_end_files(struct jp_truth_collector *collector, struct jp_truth_pr
 {
 	struct jp_truth *truth = collector->truth;
 	const struct live_file *file =
-		process->own ? jp_ranges_find_at_or_above(process->own, 0) : NULL;
+		process->own_files ? jp_ranges_find_at_or_above(process->own_files, 0) : NULL;
 
-	for (; file; file = jp_ranges_find_at_or_above(process->own, file->end))
+	for (; file; file = jp_ranges_find_at_or_above(process->own_files, file->end))
 		truth->files[file->file].until = event->before;
 	if (process->inherited)
 		truth->inherited[process->inherited - 1].until = event->before;
@@ -221,7 +223,7 @@ bool jp_truth_next_file(const struct jp_truth *truth, uint32_t pid, const struct
 	do {
 		if (cursor->inherited && find_next_inherited_file(truth, box, cursor, file))
 			return true;
-		if (!jp_boxes_find_next(&truth->files_at, pid, box, &cursor->at, &i))
+		if (!jp_boxes_find_next(&truth->files_at, pid, box, &cursor->cursor, &i))
 			return false;
 		if (i >= truth->nr_files) {
 			cursor->inherited = &truth->inherited[i - truth->nr_files];

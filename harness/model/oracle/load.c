@@ -62,7 +62,7 @@ static int follow_process(struct jp_truth_collector *collector, const struct jp_
 		.before = event->task.how == JP_HOW_LAUNCH ? 0 : event->before,
 		.after = event->after,
 		.until = UINT64_MAX,
-		.forked = event->type == JP_EVENT_FORK,
+		.is_forked = event->type == JP_EVENT_FORK,
 		.borrower = event->task.how == JP_HOW_SHARE};
 	process->incarnation = truth->nr_incarnations;
 	return 0;
@@ -90,8 +90,8 @@ static void sort_incarnations(struct jp_truth *truth)
 		jp_sort(incarnations, truth->nr_incarnations, compare_by_pid);
 	/* An exec creates a new image of the same process. */
 	for (size_t i = 0; i < truth->nr_incarnations; i++)
-		incarnations[i].first = !i || incarnations[i].forked ||
-					incarnations[i - 1].pid != incarnations[i].pid;
+		incarnations[i].is_first = !i || incarnations[i].is_forked ||
+					   incarnations[i - 1].pid != incarnations[i].pid;
 }
 
 static int visit_record(void *context, const struct jp_event *event)
@@ -133,7 +133,7 @@ static int visit_known_record(void *context, const struct jp_event *event)
 	int ret = visit_record(context, event);
 
 	if (ret)
-		collector->failed_at = event->at;
+		collector->failed_at = event->file_offset;
 	return ret;
 }
 

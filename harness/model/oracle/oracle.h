@@ -12,13 +12,13 @@ struct jp_machine;
 /* Where and why the walk of a method ends, if the capture contains all the data that it needs. */
 enum jp_truth_end {
 	JP_END_ROOT,   /* at the thread's outermost frame */
-	JP_END_BP,     /* at an invalid frame pointer; @seen may include addresses that the
+	JP_END_BP,     /* at an invalid frame pointer; @expected may include addresses that the
 			  frame-pointer rule finds before it stops */
 	JP_END_STACK,  /* at another stack, which the dump does not contain */
 	JP_END_NO_CFI, /* in a file without call frame information */
 	JP_END_ZERO, /* because of wrong call frame information: at a frame that looks outermost */
 	JP_END_WORD, /* because of wrong call frame information: at an invalid address, the last one
-			in @seen */
+			in @expected */
 };
 
 /* The true stack of a sample, and the stack that the method must find. */
@@ -26,9 +26,9 @@ struct jp_truth_stack {
 	const struct jp_truth_activation *activation;
 	uint32_t depth;    /* index of the sampled function in path->functions */
 	uint32_t offset;   /* offset of the sampled instruction in the function */
-	uint32_t nr_whole; /* number of entries of @whole: ip, emitted callers, native frames up to
+	uint32_t nr_whole; /* number of entries of @frames: ip, emitted callers, native frames up to
 			      the thread's outermost frame */
-	uint32_t nr_seen;  /* number of entries of @seen */
+	uint32_t nr_seen;  /* number of entries of @expected */
 	/* Returns whether the capture has unwind information for @code, so that JP_DUMP does not
 	 * follow frame pointers there. NULL: it has none for any code. Set by the caller, like
 	 * @context. */
@@ -40,13 +40,13 @@ struct jp_truth_stack {
 	 * code. Set by the caller. */
 	bool (*seems_emitted)(void *context, uint32_t pid, uint64_t addr);
 	void *context;
-	uint64_t *whole, *seen; /* @whole: all frames; @seen: those that the method must find.
-				   Innermost first; whole[0] == ip. Both are in @buf. */
+	uint64_t *frames, *expected; /* @frames: all frames; @expected: those that the method must
+				   find. Innermost first; whole[0] == ip. Both are in @buf. */
 	/* at[i] is the stack address at which seen[i] is stored, or 0 if unknown; at[0] is 0. */
-	uint64_t *at;
+	uint64_t *return_addrs;
 	enum jp_truth_end end;
-	bool faithful; /* @seen contains only frames of @whole, in their order, and the outermost
-			  one */
+	bool faithful; /* @expected contains only frames of @frames, in their order, and the
+			  outermost one */
 	const struct jp_machine *machine; /* machine of the truth */
 	uint64_t *buf;
 	size_t buf_size;

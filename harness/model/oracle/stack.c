@@ -78,7 +78,7 @@ enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pi
 		if (answer == JP_STACK_NO_ACTIVATION)
 			answer = JP_STACK_NO_DEPTH;
 		within |= sp < activation->sp && !activation->other_stack &&
-			  !activation->was_interrupted && activation->inside <= from &&
+			  !activation->was_interrupted && activation->called <= from &&
 			  activation->leave > to;
 		found = jp_truth_find_place(stack->machine, activation, ip, sp, &place);
 		if (!found)
@@ -140,7 +140,7 @@ bool jp_truth_is_inside(const struct jp_truth *truth, uint32_t tid, uint64_t tim
 	const struct jp_truth_activation *activation =
 		time < slack ? NULL : jp_truth_activation_at(truth, NULL, tid, time - slack);
 
-	return activation && activation->inside <= time - slack &&
+	return activation && activation->called <= time - slack &&
 	       (activation->leave > time && activation->leave - time > slack);
 }
 

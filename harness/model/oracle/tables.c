@@ -22,7 +22,7 @@ static struct jp_regs make_regs(const struct jp_machine *machine, const struct j
 	const struct jp_machine_frames *frames = machine->frames;
 	const uint64_t record = ENTRY + frames->pushed - 2 * jp_machine_word(frames);
 	const bool has_own_bp = (insn->bp & ~JP_INSN_FLAGS) == JP_BP_OWN;
-	struct jp_regs regs = {.machine = machine, .known = UINT64_MAX >> (64 - JP_REGS)};
+	struct jp_regs regs = {.machine = machine, .mask = UINT64_MAX >> (64 - JP_REGS)};
 
 	for (int i = 0; i < JP_REGS; i++)
 		regs.r[i] = RETURN;

@@ -13,7 +13,7 @@
 /* Lists hold index + 1, where 0 means none. */
 struct tasks_walk {
 	struct jp_tasks *tasks;
-	size_t *next; /* for tasks->tasks[i]: the next task of the same process image */
+	size_t *next_of_image; /* for tasks->tasks[i]: the next task of the same process image */
 	size_t tasks_capacity, names_capacity, next_capacity, nr_next;
 	struct jp_map of_process;  /* pid -> the head of its list */
 	struct jp_map ended_tasks; /* pid -> head of its last ended image */
@@ -34,7 +34,7 @@ static struct jp_task *add_task(struct tasks_walk *walk, const struct jp_event *
 	size_t *head = jp_map_at(&walk->of_process, act->pid, sizeof(*head));
 	size_t *thread = jp_map_at(&walk->of_thread, act->tid, sizeof(*thread));
 	struct jp_task *task = jp_array_push(&tasks->tasks, &tasks->count, &walk->tasks_capacity);
-	size_t *next = jp_array_push(&walk->next, &walk->nr_next, &walk->next_capacity);
+	size_t *next = jp_array_push(&walk->next_of_image, &walk->nr_next, &walk->next_capacity);
 
 	if (!head || !thread || !task || !next)
 		return NULL;
@@ -90,7 +90,7 @@ static int end_tasks(struct tasks_walk *walk, const struct jp_event *act)
 	size_t *ended_tasks = jp_map_at(&walk->ended_tasks, act->pid, sizeof(*ended_tasks));
 	uint64_t ended = act->after > act->before ? act->after : UINT64_MAX;
 
-	for (size_t number = head ? *head : 0; number; number = walk->next[number - 1]) {
+	for (size_t number = head ? *head : 0; number; number = walk->next_of_image[number - 1]) {
 		struct jp_task *task = &walk->tasks->tasks[number - 1];
 		size_t *thread = jp_map_find(&walk->of_thread, task->tid);
 
@@ -118,7 +118,7 @@ static void finish_tasks(struct tasks_walk *walk, const struct jp_event *act)
 	if (act->tid != act->pid && task && task->pid == act->pid && task->ended == UINT64_MAX)
 		task->ended = act->after;
 	for (size_t number = act->tid == act->pid && ended_tasks ? *ended_tasks : 0; number;
-	     number = walk->next[number - 1])
+	     number = walk->next_of_image[number - 1])
 		if (walk->tasks->tasks[number - 1].ended == UINT64_MAX)
 			walk->tasks->tasks[number - 1].ended = act->after;
 }
@@ -160,7 +160,7 @@ static int apply_exec(struct tasks_walk *walk, const struct jp_event *act)
 		return -ENOMEM;
 	if (keeps_task) {
 		walk->tasks->tasks[keeps_task - 1] = saved;
-		walk->next[keeps_task - 1] = 0;
+		walk->next_of_image[keeps_task - 1] = 0;
 		*head = keeps_task;
 		thread = jp_map_find(&walk->of_thread, act->pid);
 		*thread = keeps_task;
@@ -171,8 +171,8 @@ static int apply_exec(struct tasks_walk *walk, const struct jp_event *act)
 		return -ENOMEM;
 	/* The task was created by the exec, so not forked, unless the exec is the only event of a
 	 * new process. */
-	fresh->forked = act->task.how == JP_HOW_EXEC && !by_other_thread;
-	return fresh->forked ? add_inherited_name(walk, act) : 0;
+	fresh->is_forked = act->task.how == JP_HOW_EXEC && !by_other_thread;
+	return fresh->is_forked ? add_inherited_name(walk, act) : 0;
 }
 
 static int apply_act(struct tasks_walk *walk, const struct jp_event *act)
@@ -188,7 +188,7 @@ static int apply_act(struct tasks_walk *walk, const struct jp_event *act)
 		task = add_task(walk, act);
 		if (!task || !add_name(walk, act))
 			return -ENOMEM;
-		task->forked = true;
+		task->is_forked = true;
 		return 0;
 	case JP_EVENT_EXEC:
 		return apply_exec(walk, act) ?: add_name(walk, act) ? 0 : -ENOMEM;
@@ -240,7 +240,7 @@ int jp_tasks_collect(const struct jp_truth *truth, struct jp_tasks *tasks)
 	*tasks = (struct jp_tasks){0};
 	for (size_t i = 0; i < truth->nr_acts && !failed; i++)
 		failed = apply_act(&walk, &truth->acts[i]);
-	free(walk.next);
+	free(walk.next_of_image);
 	jp_map_free(&walk.of_process);
 	jp_map_free(&walk.of_thread);
 	jp_map_free(&walk.ended_tasks);

@@ -14,7 +14,7 @@ struct jp_task {
 	 * bracket is unknown. */
 	uint64_t ending, ended;
 	enum jp_truth_how how; /* how it was created, by its first event in the truth */
-	bool forked;           /* the truth contains the fork or clone that created it */
+	bool is_forked;        /* the truth contains the fork or clone that created it */
 	bool exits; /* the thread exits with the tid with which it began (an exec may change the
 		       tid) */
 };

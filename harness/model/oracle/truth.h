@@ -43,7 +43,7 @@ struct jp_truth_activation {
 	uint32_t pid, tid;
 	uint64_t enter;  /* start of the bracket in which the thread entered the path, in ns */
 	uint64_t leave;  /* end of the bracket in which it left the path; UINT64_MAX: never */
-	uint64_t inside; /* time of the call from native code to functions[0]; truths before version
+	uint64_t called; /* time of the call from native code to functions[0]; truths before version
 			    3 lack it: @enter */
 	uint64_t cpu; /* CPU time in the activation in ns; UINT64_MAX: unknown (never left, or truth
 			 before version 3) */
@@ -68,10 +68,10 @@ struct jp_truth_incarnation {
 	uint32_t pid;
 	uint64_t before, after; /* it started between these times; @before 0: it was launched */
 	uint64_t until;         /* it ended before this time; UINT64_MAX: it never ended */
-	bool forked;   /* the incarnation started by a fork; otherwise by an exec or a launch */
-	bool borrower; /* it started in its parent's address space: clone(CLONE_VM) */
-	bool first;    /* the incarnation is the first of its process; false after an exec */
-	bool killed;   /* a signal killed it, so its own records lack its end */
+	bool is_forked; /* the incarnation started by a fork; otherwise by an exec or a launch */
+	bool borrower;  /* it started in its parent's address space: clone(CLONE_VM) */
+	bool is_first;  /* the incarnation is the first of its process; false after an exec */
+	bool killed;    /* a signal killed it, so its own records lack its end */
 };
 
 /* A mapping of a file that contains code. */
@@ -140,7 +140,7 @@ const struct jp_truth_incarnation *jp_truth_image_at(const struct jp_truth *trut
 
 /* State of a search for files; starts as zeros. */
 struct jp_truth_files_at {
-	size_t at;
+	size_t cursor;
 	const struct jp_truth_inherited *inherited; /* NULL: none */
 	uint64_t addr;
 };

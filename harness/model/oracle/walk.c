@@ -86,8 +86,8 @@ static void add_expected_frame(struct oracle_walk *walk, uint64_t address, uint6
 {
 	struct jp_truth_stack *stack = walk->stack;
 
-	stack->at[stack->nr_seen] = word_addr;
-	stack->seen[stack->nr_seen++] = address;
+	stack->return_addrs[stack->nr_seen] = word_addr;
+	stack->expected[stack->nr_seen++] = address;
 }
 
 /* Continues the walk in the activation that the handler interrupted. */
@@ -139,7 +139,7 @@ static bool walk_root(struct oracle_walk *walk, uint32_t first, uint64_t word_ad
 	return false;
 }
 
-/* Steps from functions[@from] to its caller, whose return address is stored at @at. */
+/* Steps from functions[@from] to its caller. */
 static bool step_to_caller(struct oracle_walk *walk, int64_t from)
 {
 	uint64_t word_addr = walk->entries[from] + walk->stack->machine->frames->return_at;
@@ -158,7 +158,7 @@ static bool follows_detour(const struct oracle_walk *walk, const struct jp_truth
 {
 	const struct jp_machine_frames *rule = walk->stack->machine->frames;
 	/* 0 if the frame pointer is the sampled one, not read from the stack */
-	const uint64_t return_at = walk->stack->at[walk->stack->nr_seen - 1];
+	const uint64_t return_at = walk->stack->return_addrs[walk->stack->nr_seen - 1];
 
 	return walk->method->reads_all && frames && frames->detour &&
 	       (!rule->upwards || !return_at || frames->word > return_at);
@@ -330,9 +330,9 @@ bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_activatio
 		return false;
 	if (!jp_array_reserve(&stack->buf, &stack->buf_size, 3 * max + depth + over_depth + 2))
 		return false;
-	frames = stack->whole = stack->buf;
-	stack->seen = stack->buf + max;
-	stack->at = stack->buf + 2 * max;
+	frames = stack->frames = stack->buf;
+	stack->expected = stack->buf + max;
+	stack->return_addrs = stack->buf + 2 * max;
 	rest = stack->buf + 3 * max;
 	walk.entries = list_entries(stack->machine, activation, depth, rest);
 	*frames++ = ip;
@@ -345,15 +345,15 @@ bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_activatio
 		frames = list_callers(interrupted, over_depth,
 				      interrupted->root[jp_method_root(method)], frames);
 	}
-	stack->nr_whole = frames - stack->whole;
+	stack->nr_whole = frames - stack->frames;
 	stack->nr_seen = 0;
 	stack->faithful = true;
 	add_expected_frame(&walk, ip, 0);
 	while (step_to_next_frame(&walk))
 		;
 	if (walk.method->reads_all && stack->machine->frames->link_first && stack->nr_seen > 1) {
-		stack->seen[1] = find_link(activation, depth, insn, root);
-		stack->at[1] = 0;
+		stack->expected[1] = find_link(activation, depth, insn, root);
+		stack->return_addrs[1] = 0;
 	}
 	stack->activation = activation;
 	stack->depth = depth;

@@ -18,16 +18,16 @@ struct mapped_space {
 	struct jp_ranges *older;
 	struct jp_mapping *last; /* mapping that was found last, or NULL */
 	uint64_t generation;
-	uint64_t event, before;  /* @generation: number of the last event that changed the space;
-				    @before: the generation before that event */
-	struct jp_extent change; /* range that the last event changed */
-	char comm[64];           /* 16 in the kernel; up to 64 for a kworker in /proc/PID/comm */
+	uint64_t event, previous; /* @generation: number of the last event that changed the space;
+				   @previous: the generation before that event */
+	struct jp_extent change;  /* range that the last event changed */
+	char comm[64];            /* 16 in the kernel; up to 64 for a kworker in /proc/PID/comm */
 };
 
 struct jp_replay {
 	struct jp_processes processes;
-	struct jp_text_pool texts;  /* names and build ids, which are few and repeat */
-	const struct jp_text *kept; /* text that was added or found last */
+	struct jp_text_pool texts;       /* names and build ids, which are few and repeat */
+	const struct jp_text *last_text; /* text that was added or found last */
 	uint64_t generations, events;
 };
 
@@ -69,11 +69,11 @@ void jp_replay_free(struct jp_replay *replay)
  * memory. */
 static const char *intern_bytes(struct jp_replay *replay, const void *bytes, size_t size)
 {
-	const struct jp_text *text = replay->kept;
+	const struct jp_text *text = replay->last_text;
 
 	/* Consecutive records often have the same text. */
 	if (!text || text->size != size || memcmp(text->bytes, bytes, size) != 0)
-		text = replay->kept = jp_text_keep(&replay->texts, bytes, size);
+		text = replay->last_text = jp_text_keep(&replay->texts, bytes, size);
 	return text ? text->bytes : NULL;
 }
 
@@ -104,7 +104,7 @@ static void note_change(struct jp_replay *replay, struct mapped_space *space, ui
 {
 	if (space->event != replay->events) {
 		space->event = replay->events;
-		space->before = space->generation;
+		space->previous = space->generation;
 		space->change = (struct jp_extent){start, end};
 	}
 	space->change.start = jp_min(space->change.start, start);
@@ -176,7 +176,7 @@ static int apply_map_to(struct jp_replay *replay, uint32_t pid, const struct jp_
 		.pgoff = event->map.pgoff,
 		.since = event->time,
 		.pid = pid,
-		.at = event->at,
+		.at = event->file_offset,
 		.prot = event->map.prot & 7,
 		.code = jp_mapping_holds_code(event),
 		.flags = event->map.flags,
@@ -445,5 +445,5 @@ struct jp_extent jp_replay_get_changed_range(const struct jp_replay *replay, uin
 
 	if (!space || space->generation == since)
 		return (struct jp_extent){0, 0};
-	return space->before == since ? space->change : (struct jp_extent){0, UINT64_MAX};
+	return space->previous == since ? space->change : (struct jp_extent){0, UINT64_MAX};
 }

@@ -42,7 +42,7 @@ struct named_file {
 
 struct named_process {
 	struct jp_perf_map *map;
-	int missing; /* 0, or the error of jp_file_find_map() */
+	int map_error; /* 0, or the error of jp_file_find_map() */
 };
 
 struct jp_names {
@@ -140,8 +140,8 @@ static struct jp_name find_in_file(const struct named_file *named, const struct 
 	const struct jp_symbol_file *file = &named->file;
 	const struct jp_elf_symbol *symbol;
 
-	if (file->missing)
-		return (struct jp_name){.how = classify_missing_map(file->missing)};
+	if (file->error)
+		return (struct jp_name){.how = classify_missing_map(file->error)};
 	if (file->not_elf)
 		return (struct jp_name){.how = JP_NAME_NO_ELF};
 	if (file->broken)
@@ -164,11 +164,11 @@ static const struct named_process *find_process(struct jp_names *names, uint32_t
 	process = jp_map_at(&names->processes, pid, sizeof(*process));
 	if (!process)
 		return NULL;
-	process->missing = jp_file_find_map(names->finder, pid, &file);
-	if (process->missing)
+	process->map_error = jp_file_find_map(names->finder, pid, &file);
+	if (process->map_error)
 		return process;
 	process->map = jp_perf_map_read(file.fd, file.path, file.size, NULL);
-	process->missing = process->map ? 0 : -EINVAL;
+	process->map_error = process->map ? 0 : -EINVAL;
 	jp_found_file_close(&file);
 	return process;
 }
@@ -178,7 +178,7 @@ const struct jp_perf_map *jp_names_map(struct jp_names *names, uint32_t pid, int
 	const struct named_process *process = find_process(names, pid);
 
 	if (missing)
-		*missing = process ? process->missing : -ENOMEM;
+		*missing = process ? process->map_error : -ENOMEM;
 	return process ? process->map : NULL;
 }
 
@@ -189,7 +189,7 @@ static struct jp_name find_in_map(struct jp_names *names, uint32_t pid, uint64_t
 
 	if (!process || !process->map) {
 		name.how =
-			process && process->missing != -ENOENT ? JP_NAME_BAD_MAP : JP_NAME_NO_MAP;
+			process && process->map_error != -ENOENT ? JP_NAME_BAD_MAP : JP_NAME_NO_MAP;
 		return name;
 	}
 	name.text = jp_perf_map_find(process->map, addr);
@@ -230,7 +230,7 @@ bool jp_names_injected(struct jp_names *names, const struct jp_mapping *mapping)
 	if (is_anonymous(mapping) || has_no_file(mapping))
 		return false;
 	file = find_file(names, mapping);
-	return file && file->injected && !file->file.missing;
+	return file && file->injected && !file->file.error;
 }
 
 struct jp_name jp_names_find(struct jp_names *names, const struct jp_mapping *mapping,

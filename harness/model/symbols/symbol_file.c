@@ -61,8 +61,8 @@ static void find_files(struct held *held, struct jp_symbol_file *file,
 		struct jp_elf_input input;
 		struct jp_elf_tables tables;
 
-		file->missing = jp_file_find(finder, wanted, place, found, NULL);
-		if (file->missing)
+		file->error = jp_file_find(finder, wanted, place, found, NULL);
+		if (file->error)
 			break;
 		has_file = true;
 		place = found->place + 1;
@@ -74,7 +74,7 @@ static void find_files(struct held *held, struct jp_symbol_file *file,
 			jp_found_file_close(found);
 	}
 	if (has_file)
-		file->missing = 0;
+		file->error = 0;
 }
 
 void jp_symbol_file_load(struct jp_symbol_file *file, struct jp_file_finder *finder,

@@ -6,7 +6,7 @@
 
 /* The symbols of one mapped file, from the places where perf searches. */
 struct jp_symbol_file {
-	int missing; /* 0, or the error of jp_file_find() */
+	int error;   /* 0, or the error of jp_file_find() */
 	bool symtab; /* the file has a .symtab: it is not stripped */
 	bool not_elf;
 	bool broken; /* truncated, or its symbols are unreadable */

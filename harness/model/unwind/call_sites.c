@@ -15,7 +15,7 @@ enum call_site { UNSEEN_SITE, NOTHING_KNOWN, MAIN_BEHIND };
 struct jp_call_sites {
 	struct jp_elf_store *store;
 	struct jp_file_finder *finder;
-	struct jp_map known; /* enum call_site or address, by address and file */
+	struct jp_map answers; /* enum call_site or address, by address and file */
 };
 
 /* LONGEST: number of bytes to read from a function's entry. LONGEST_CALL: number of bytes of the
@@ -35,7 +35,7 @@ struct jp_call_sites *jp_call_sites_new(struct jp_elf_store *store, struct jp_fi
 void jp_call_sites_free(struct jp_call_sites *sites)
 {
 	if (sites)
-		jp_map_free(&sites->known);
+		jp_map_free(&sites->answers);
 	free(sites);
 }
 
@@ -138,8 +138,9 @@ static uint64_t inspect_once(struct jp_call_sites *sites, const struct jp_mappin
 						 const struct jp_mapping *mapping, uint64_t addr))
 {
 	const uint64_t key = addr ^ (uintptr_t)mapping->name << 16;
-	uint64_t *known = sites->known.count < MOST ? jp_map_at(&sites->known, key, sizeof(*known))
-						    : jp_map_find(&sites->known, key);
+	uint64_t *known = sites->answers.count < MOST
+				  ? jp_map_at(&sites->answers, key, sizeof(*known))
+				  : jp_map_find(&sites->answers, key);
 
 	if (!known)
 		return NOTHING_KNOWN;

@@ -203,13 +203,13 @@ static bool check_direct_step(struct jp_cfi_row *row, const struct jp_cfi_rule *
 {
 	int64_t low = rules->offset, high = low;
 
-	row->given = UINT64_C(1) << sp;
+	row->ruled = UINT64_C(1) << sp;
 	for (unsigned i = 0; i < row->count; i++) {
 		if (rules[i].kind != JP_RULE_AT_CFA)
 			return false;
 		low = rules[i].offset < low ? rules[i].offset : low;
 		high = rules[i].offset > high ? rules[i].offset : high;
-		row->given |= UINT64_C(1) << rules[i].target;
+		row->ruled |= UINT64_C(1) << rules[i].target;
 	}
 	row->low = (int32_t)low;
 	row->span = (uint32_t)(high - low);
@@ -225,7 +225,7 @@ static void fill_row(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *
 	Dwarf_Op *ops = NULL;
 	size_t count = 0;
 
-	row->first = rows->nr_rules;
+	row->first_rule = rows->nr_rules;
 	if (dwarf_frame_cfa(frame, &ops, &count) || count == 0)
 		return;
 	row->cfa = make_rule(rows, ops, count, true);
@@ -259,7 +259,7 @@ static void fill_row(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *
 		}
 		if ((rule.kind == JP_RULE_KEPT || rule.kind == JP_RULE_LOST) && reg < 32 &&
 		    machine->frames->saved & (uint32_t)1 << reg)
-			row->kept |= (uint32_t)1 << reg;
+			row->preserved |= (uint32_t)1 << reg;
 		if (reg == machine->sp && rule.kind == JP_RULE_UNKNOWN)
 			return;
 		if (rule.kind >= JP_RULE_LOST)
@@ -268,9 +268,9 @@ static void fill_row(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *
 		if (!jp_cfi_rows_add_rule(rows, rule))
 			return;
 	}
-	row->count = rows->nr_rules - row->first;
+	row->count = rows->nr_rules - row->first_rule;
 	row->kind = signal ? JP_ROW_SIGNAL : JP_ROW_STEP;
-	row->direct = check_direct_step(row, &rows->rules[row->first], machine->sp);
+	row->direct = check_direct_step(row, &rows->rules[row->first_rule], machine->sp);
 }
 
 /* Compiles the rules (row) at @vaddr with libdw, once per address. Takes the rules at the last

@@ -162,7 +162,7 @@ enum jp_cfi_answer jp_cfi_evaluate(const struct jp_cfi_op *ops, size_t count,
 			good = push_value(&stack, op->value);
 			break;
 		case JP_OP_REG:
-			good = op->reg < JP_REGS && regs->known & UINT64_C(1) << op->reg &&
+			good = op->reg < JP_REGS && regs->mask & UINT64_C(1) << op->reg &&
 			       push_value(&stack, regs->r[op->reg] + op->value);
 			break;
 		case JP_OP_CFA:

@@ -28,8 +28,8 @@ struct jp_cfi_rule {
 enum jp_cfi_row_kind { JP_ROW_NONE, JP_ROW_END, JP_ROW_STEP, JP_ROW_SIGNAL };
 
 struct jp_cfi_row {
-	uint32_t first; /* index of the first of @count rules; the first is that of the ip */
-	uint32_t kept;  /* mask of registers that are known and equal in the caller */
+	uint32_t first_rule; /* index of the first of @count rules; the first is that of the ip */
+	uint32_t preserved;  /* mask of registers that are known and equal in the caller */
 	struct jp_cfi_rule cfa;
 	uint8_t count;
 	uint8_t kind;
@@ -37,11 +37,11 @@ struct jp_cfi_row {
 	bool direct;    /* the CFA is a register + offset, and all rules are AT_CFA, with: */
 	int32_t low;    /* the lowest offset of a rule */
 	uint32_t span;  /* distance from the lowest to the highest offset */
-	uint64_t given; /* mask of registers with a rule */
+	uint64_t ruled; /* mask of registers with a rule */
 };
 
 struct jp_cfi_expression {
-	uint32_t first, count; /* index of the first operation, and number of operations */
+	uint32_t first_op, count; /* index of the first operation, and number of operations */
 };
 
 struct jp_cfi_rows {
@@ -86,13 +86,13 @@ static inline enum jp_cfi_answer jp_cfi_rule_apply(const struct jp_cfi_rows *row
 		return load(context, cfa + (int64_t)rule->offset, value) ? JP_CFI_STEPPED
 									 : JP_CFI_STACK;
 	case JP_RULE_REG:
-		if (!(regs->known & UINT64_C(1) << rule->reg))
+		if (!(regs->mask & UINT64_C(1) << rule->reg))
 			return JP_CFI_NONE;
 		*value = regs->r[rule->reg] + (int64_t)rule->offset;
 		return JP_CFI_STEPPED;
 	case JP_RULE_EXPR:
 	case JP_RULE_AT_EXPR:
-		answer = jp_cfi_evaluate(&rows->ops[rows->expressions[rule->offset].first],
+		answer = jp_cfi_evaluate(&rows->ops[rows->expressions[rule->offset].first_op],
 					 rows->expressions[rule->offset].count, regs, cfa, load,
 					 context, value);
 		if (answer == JP_CFI_STEPPED && rule->kind == JP_RULE_AT_EXPR &&
@@ -111,7 +111,7 @@ static inline bool jp_cfi_rule_popped(const struct jp_cfi_rule *rule, const stru
 				      uint64_t cfa, unsigned sp)
 {
 	return rule->kind == JP_RULE_AT_CFA && cfa + (int64_t)rule->offset < regs->r[sp] &&
-	       regs->known & UINT64_C(1) << rule->target;
+	       regs->mask & UINT64_C(1) << rule->target;
 }
 
 /* Steps to the caller by the rules of @row. @sp: number of the stack pointer register. Inline, so
@@ -122,7 +122,7 @@ static inline enum jp_cfi_answer jp_cfi_rows_step(const struct jp_cfi_rows *rows
 						  void *context)
 {
 	/* @rules may be NULL if no row has any rule. */
-	const struct jp_cfi_rule *rules = rows->rules ? &rows->rules[row->first] : NULL;
+	const struct jp_cfi_rule *rules = rows->rules ? &rows->rules[row->first_rule] : NULL;
 	uint64_t values[JP_REGS + 1], cfa;
 	enum jp_cfi_answer answer;
 	uint64_t good = 0;
@@ -154,6 +154,6 @@ static inline enum jp_cfi_answer jp_cfi_rows_step(const struct jp_cfi_rows *rows
 		regs->r[sp] = cfa;
 		good |= UINT64_C(1) << sp;
 	}
-	regs->known = (regs->known & row->kept) | good;
+	regs->mask = (regs->mask & row->preserved) | good;
 	return row->kind == JP_ROW_SIGNAL ? JP_CFI_SIGNAL : JP_CFI_STEPPED;
 }

@@ -19,8 +19,8 @@ enum { MAX_INDEX = 64 << 20 };
 
 /* A file that was looked up. */
 struct entry {
-	struct jp_elf_entry found; /* Must be first: callers hold pointers to it. */
-	struct entry *next;        /* another entry with the same path */
+	struct jp_elf_entry public; /* Must be first: callers hold pointers to it. */
+	struct entry *next;         /* another entry with the same path */
 	uint64_t ino, gen;
 	struct jp_build_id id;
 	const char *path;
@@ -83,7 +83,7 @@ static bool parse_inode(const char *text, struct jp_elf_line *line)
 		return false;
 	if (*text == '.') {
 		text++;
-		line->known = jp_number_take(&text, 10, UINT64_MAX, &line->gen);
+		line->has_generation = jp_number_take(&text, 10, UINT64_MAX, &line->gen);
 	}
 	line->snapshot = *text == 's';
 	return !text[line->snapshot];
@@ -173,7 +173,7 @@ void jp_elf_store_free(struct jp_elf_store *store)
 	for (struct jp_text *path = store->paths.first; path; path = path->next) {
 		for (struct entry *next, *entry = path->value; entry; entry = next) {
 			next = entry->next;
-			jp_cfi_close(entry->found.cfi);
+			jp_cfi_close(entry->public.cfi);
 			free(entry);
 		}
 	}
@@ -296,9 +296,9 @@ static struct entry *make_entry(const struct jp_mapping *mapping, const struct j
 	path->value = entry;
 	jp_fail(&entry->error, ENOENT, "%s: no folder is given in which to look for it",
 		entry->path);
-	entry->found.why = entry->error.text;
-	entry->found.path = entry->path;
-	entry->found.id = &entry->id;
+	entry->public.reason = entry->error.text;
+	entry->public.path = entry->path;
+	entry->public.id = &entry->id;
 	return entry;
 }
 
@@ -320,17 +320,17 @@ struct jp_elf_entry *jp_elf_store_get(struct jp_elf_store *store, const struct j
 	for (entry = path->value; entry; entry = entry->next)
 		if (entry->ino == mapping->ino && entry->gen == mapping->gen &&
 		    are_ids_equal(&entry->id, &id))
-			return &entry->found;
+			return &entry->public;
 	entry = make_entry(mapping, &id, path);
 	if (!entry)
 		return NULL;
 	if (store->dir)
-		entry->found.cfi = open_from_dir(store, entry, &entry->error);
-	if (!entry->found.cfi && store->finder)
-		entry->found.cfi = open_from_finder(store, entry, mapping->pid, &entry->error);
-	if (entry->found.cfi)
+		entry->public.cfi = open_from_dir(store, entry, &entry->error);
+	if (!entry->public.cfi && store->finder)
+		entry->public.cfi = open_from_finder(store, entry, mapping->pid, &entry->error);
+	if (entry->public.cfi)
 		jp_fail(&entry->error, ENOEXEC, "%s: built for another machine", entry->path);
-	return &entry->found;
+	return &entry->public;
 }
 
 struct jp_elf_entry *jp_elf_store_next(struct jp_elf_store *store, struct jp_elf_entry *after)
@@ -339,9 +339,9 @@ struct jp_elf_entry *jp_elf_store_next(struct jp_elf_store *store, struct jp_elf
 	struct jp_text *path = entry ? entry->text : NULL;
 
 	if (entry && entry->next)
-		return &entry->next->found;
+		return &entry->next->public;
 	for (path = path ? path->next : store->paths.first; path; path = path->next)
 		if (path->value)
-			return &((struct entry *)path->value)->found;
+			return &((struct entry *)path->value)->public;
 	return NULL;
 }

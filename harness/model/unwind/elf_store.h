@@ -20,8 +20,8 @@ void jp_elf_store_free(struct jp_elf_store *store);
 
 /* A file, or the reason why it cannot be opened. Valid as long as the store. */
 struct jp_elf_entry {
-	struct jp_cfi *cfi; /* NULL: @why states the reason */
-	const char *why;
+	struct jp_cfi *cfi; /* NULL: @reason states the reason */
+	const char *reason;
 	const char *path;             /* path as recorded */
 	const struct jp_build_id *id; /* size 0: unknown build id */
 	uint64_t stops;               /* number of walks that ended because the file is missing */
@@ -37,10 +37,10 @@ struct jp_elf_entry *jp_elf_store_next(struct jp_elf_store *store, struct jp_elf
 struct jp_elf_line {
 	char *build_id; /* hexadecimal */
 	uint32_t maj, min;
-	uint64_t ino, gen; /* @gen 0: unknown, unless @known */
-	bool known;        /* the line has a generation */
-	bool snapshot;     /* the mapping is known from a snapshot, which has no generation */
-	bool digested;     /* the line has a digest of the file's bytes */
+	uint64_t ino, gen;   /* @gen 0: unknown, unless @has_generation */
+	bool has_generation; /* the line has a generation */
+	bool snapshot;       /* the mapping is known from a snapshot, which has no generation */
+	bool digested;       /* the line has a digest of the file's bytes */
 	uint64_t digest;
 	char *path;
 };

@@ -36,9 +36,9 @@ enum jp_frame_use jp_frame_use_at(struct jp_cfi *cfi, uint64_t vaddr)
 	if (row.cfa.reg == machine->frames->fp)
 		return finds_record(machine->frames, &row.cfa) ? JP_FRAME_LINKED : JP_FRAME_USED;
 	for (unsigned i = 0; i < row.count; i++)
-		if (rows->rules[row.first + i].target == machine->frames->fp)
-			return is_record(machine->frames, &rows->rules[row.first + i],
-					 &rows->rules[row.first])
+		if (rows->rules[row.first_rule + i].target == machine->frames->fp)
+			return is_record(machine->frames, &rows->rules[row.first_rule + i],
+					 &rows->rules[row.first_rule])
 				       ? JP_FRAME_LINKED
 				       : JP_FRAME_USED;
 	return JP_FRAME_KEPT;

@@ -36,7 +36,7 @@ struct jp_jit_cfi {
 	size_t nr_starts, capacity;
 	uint16_t machine;
 	bool built;
-	uint64_t bad;
+	uint64_t nr_bad;
 };
 
 struct jp_jit_cfi *jp_jit_cfi_new(const struct jp_code_loads *loads, uint16_t machine)
@@ -184,12 +184,12 @@ static void build_tables(struct jp_jit_cfi *jit)
 		function.offset = jit->vaddr[i];
 		function.eh_frame = load->eh_frame;
 		function.eh_frame_size = load->eh_frame_size;
-		frames.bad = 0;
+		frames.nr_bad = 0;
 		if (jit->vaddr[i])
 			jp_jit_frames_add(&frames, &function, frame_addr);
-		if (!jit->vaddr[i] || frames.bad) {
+		if (!jit->vaddr[i] || frames.nr_bad) {
 			jit->vaddr[i] = 0;
-			jit->bad++;
+			jit->nr_bad++;
 		}
 	}
 	index_addr = (frame_addr + frames.frame.size + 4 + 3) & ~UINT64_C(3);
@@ -224,5 +224,5 @@ enum jp_cfi_answer jp_jit_cfi_step(struct jp_jit_cfi *jit, const struct jp_code_
 
 uint64_t jp_jit_cfi_bad(const struct jp_jit_cfi *jit)
 {
-	return jit->bad;
+	return jit->nr_bad;
 }

@@ -51,7 +51,7 @@ uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struc
 	const uint64_t signature = regs->machine->frames->signature;
 	/* A copy: the compiler must assume that @regs aliases *@from. */
 	const struct jp_stack_dump dump = *from;
-	uint64_t sp = regs->r[sp_at], addr = regs->r[ip_at] - called, known = regs->known;
+	uint64_t sp = regs->r[sp_at], addr = regs->r[ip_at] - called, known = regs->mask;
 	uint64_t rise = called || pushed ? pushed : 1;
 	uint16_t index = index_guess(sp), before = index;
 	uint64_t *frame = frames, *const end = frames + size;
@@ -81,7 +81,7 @@ uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struc
 		cfa += (int64_t)step->row.cfa.offset;
 		if (cfa < sp + rise || !covers_row(&dump, &step->row, cfa))
 			break;
-		rule = &step->rows->rules[step->row.first];
+		rule = &step->rows->rules[step->row.first_rule];
 		bytes = dump.bytes + (cfa - dump.sp);
 		caller = jp_return_address(jp_load64(bytes + rule->offset), signature);
 		if (!caller)
@@ -91,7 +91,7 @@ uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struc
 			rule++;
 			regs->r[rule->target] = jp_load64(bytes + rule->offset);
 		}
-		known = (known & step->row.kept) | step->row.given;
+		known = (known & step->row.preserved) | step->row.ruled;
 		addr = caller - 1;
 		sp = cfa;
 		rise = pushed;
@@ -99,7 +99,7 @@ uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struc
 	if (frame > frames) {
 		regs->r[sp_at] = sp;
 		regs->r[ip_at] = addr + 1;
-		regs->known = known;
+		regs->mask = known;
 	}
 	return (uint32_t)(frame - frames);
 }

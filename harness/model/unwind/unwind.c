@@ -37,7 +37,7 @@ struct unwinding {
 	unsigned falls; /* number of steps out of signal frames that did not go upwards */
 	bool by_cfi;    /* the last step used call frame information */
 	enum jp_unwind_stop stop;
-	uint64_t where;
+	uint64_t stop_addr;
 };
 
 const char *jp_unwind_stop_text(enum jp_unwind_stop stop)
@@ -275,7 +275,7 @@ static bool step_jit(struct unwinding *walk, uint64_t addr)
 	ip = walk->regs.r[walk->machine->ip];
 	if (is_return(walk, ip))
 		return true;
-	walk->where = ip;
+	walk->stop_addr = ip;
 	return stop_walk(walk, JP_UNWIND_BAD_CFI);
 }
 
@@ -321,7 +321,7 @@ static inline bool step_in_mapping(struct unwinding *walk,
 	/* A leaf function may keep its return address in a register, as vfork() does. */
 	uint64_t pushed = walk->called ? machine->frames->pushed : 0, caller_sp, unused;
 
-	walk->where = addr;
+	walk->stop_addr = addr;
 	if (!by(walk, addr))
 		return false;
 	if (walk->regs.r[machine->ip] == 0)
@@ -350,7 +350,7 @@ static bool step_cfi(struct unwinding *walk)
 /* Steps by the kernel's rule, which ignores mappings. */
 static bool step_fp(struct unwinding *walk)
 {
-	walk->where = walk->regs.r[walk->machine->ip];
+	walk->stop_addr = walk->regs.r[walk->machine->ip];
 	return step_frame(walk);
 }
 
@@ -373,14 +373,14 @@ static void walk_dump(struct unwinding *walk, bool (*step)(struct unwinding *wal
 
 	out->frames = capacity;
 	out->stop = walk->stop = JP_UNWIND_NO_DATA;
-	if (!machine || !(regs->known & UINT64_C(1) << machine->ip))
+	if (!machine || !(regs->mask & UINT64_C(1) << machine->ip))
 		return;
 	if (walk->unwinder->steps.replay != walk->replay)
 		walk->unwinder->steps = (struct jp_known_steps){.replay = walk->replay};
 	walk->space = walk->replay ? jp_replay_generation(walk->replay, sample->pid) : 0;
 	walk->machine = machine;
 	walk->regs = *regs;
-	if (sample->sample.stack && regs->known & UINT64_C(1) << machine->sp)
+	if (sample->sample.stack && regs->mask & UINT64_C(1) << machine->sp)
 		walk->dump = (struct jp_stack_dump){.bytes = sample->sample.stack,
 						    .sp = regs->r[machine->sp],
 						    .size = sample->sample.stack_size,
@@ -396,9 +396,9 @@ static void walk_dump(struct unwinding *walk, bool (*step)(struct unwinding *wal
 				walk_known_steps(walk, capacity + out->count, size - out->count);
 	} while (walk->dump.bytes && step(walk));
 	out->stop = walk->stop;
-	out->where = walk->where;
-	out->cut = walk->stop == JP_UNWIND_DUMP_END &&
-		   sample->sample.stack_size == sample->sample.stack_asked;
+	out->stop_addr = walk->stop_addr;
+	out->is_incomplete = walk->stop == JP_UNWIND_DUMP_END &&
+			     sample->sample.stack_size == sample->sample.stack_asked;
 }
 
 static void read_chain(const struct unwinding *walk, struct jp_unwound *out)
@@ -414,7 +414,7 @@ static void read_chain(const struct unwinding *walk, struct jp_unwound *out)
 	if (sample->sample.chain_deferred && !sample->sample.deferred)
 		out->stop = JP_UNWIND_NOT_CAME;
 	if (nr_addresses >= jp_event_max_stack(sample, walk->unwinder->max_stack)) {
-		out->cut = true;
+		out->is_incomplete = true;
 		out->stop = JP_UNWIND_MAX_STACK;
 	}
 }

@@ -37,12 +37,12 @@ const char *jp_unwind_stop_text(enum jp_unwind_stop stop);
 struct jp_unwound {
 	const uint64_t *frames; /* innermost first; frames[0] = the sampled user ip */
 	uint32_t count;
-	bool cut; /* the capture shows that frames are missing: a full chain or dump */
+	bool is_incomplete; /* the capture shows that frames are missing: a full chain or dump */
 	enum jp_unwind_stop stop;
 	/* Address that belongs to @stop. For UNMAPPED, NO_ELF, NO_CFI: the address that was looked
 	 * up, which is one less than a return address in @frames. For BAD_CFI: the target of the
 	 * step, which is not in @frames. 0: none. */
-	uint64_t where;
+	uint64_t stop_addr;
 };
 
 struct jp_file_finder;

@@ -38,7 +38,7 @@ static const struct jp_option table[] = {
 	{"--loud", .clear = &line.quiet},
 	{"--output", "-o", "DIR", .text = &line.output},
 	{"--pair", .text = &line.pair[0], .second = &line.pair[1], .modes = TWO},
-	{"--number", .value = "N", .number = &line.number, .least = 2, .most = 9, .modes = ONE},
+	{"--number", .value = "N", .number = &line.number, .min = 2, .max = 9, .modes = ONE},
 	{"--wide", .wide = &line.wide},
 	{"--set", .number = &line.word, .words = words, .help = "one of two"},
 	{"--when", .set = &line.late, .words = lates},

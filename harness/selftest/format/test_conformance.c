@@ -98,7 +98,7 @@ static void put_lines(struct jp_json *json, const struct jp_jitdump_record *reco
 static void put_record(struct jp_json *json, const struct jp_jitdump_record *record)
 {
 	jp_json_u64(json, "type", record->type);
-	jp_json_u64(json, "offset", record->at);
+	jp_json_u64(json, "offset", record->offset);
 	jp_json_u64(json, "time", record->time);
 	jp_json_u64(json, "pid", record->pid);
 	jp_json_u64(json, "tid", record->tid);
@@ -265,7 +265,7 @@ static struct dump_end read_dump(const char *path, size_t max)
 
 	while (dump && end.records < max && (ret = jp_jitdump_next(dump, &record, NULL)) > 0) {
 		end.records++;
-		end.sum = (end.sum * 31 + record.type) * 31 + record.at + record.time;
+		end.sum = (end.sum * 31 + record.type) * 31 + record.offset + record.time;
 	}
 	end.clean = dump && ret == 0;
 	end.skipped = dump ? jp_jitdump_unknown(dump) : 0;

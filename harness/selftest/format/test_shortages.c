@@ -80,7 +80,7 @@ static int read_code_loads(const char *path, struct jp_error *err)
 	if (!ret) {
 		for (size_t i = 0; i < loads.count; i++)
 			mix_text(loads.loads[i].name);
-		mix(loads.folder.bad);
+		mix(loads.folder.nr_bad);
 		jp_code_loads_free(&loads);
 	}
 	return ret;
@@ -89,7 +89,7 @@ static int read_code_loads(const char *path, struct jp_error *err)
 static int make_debug_line(const char *path, struct jp_error *err)
 {
 	static const struct jp_line_row row = {0x1000, 7, "a.c"};
-	struct jp_debug_line lines = {.last = 0};
+	struct jp_debug_line lines = {.highest = 0};
 	struct jp_bytes capture_folder[3] = {{.size = 0}};
 
 	jp_debug_line_add(&lines, row.addr, 16, &row, 1);

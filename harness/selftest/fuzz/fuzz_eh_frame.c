@@ -53,7 +53,7 @@ static void walk_stack(struct jp_unwinder *unwinder, struct jp_replay *replay,
 		       const struct head *head)
 {
 	static const enum jp_method methods[] = {JP_DUMP, JP_DUMP_FP, JP_DUMP_CFI};
-	struct jp_regs regs = {.machine = jp_machine_find(EM_X86_64), .known = UINT64_MAX};
+	struct jp_regs regs = {.machine = jp_machine_find(EM_X86_64), .mask = UINT64_MAX};
 	const struct jp_event event = MADE_EVENT(
 		SAMPLE, PID, 9, .sample.regs = &regs, .sample.stack = (const unsigned char *)stack,
 		.sample.stack_size = sizeof(stack), .sample.stack_asked = sizeof(stack));

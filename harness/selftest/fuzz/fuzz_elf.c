@@ -25,7 +25,7 @@ static void step_everywhere(struct jp_cfi *cfi)
 {
 	for (uint64_t offset = 0; offset < 0x30000; offset += offset < 2048 ? 1 : 61) {
 		uint64_t vaddr = jp_cfi_vaddr(cfi, offset);
-		struct jp_regs regs = {.known = UINT64_MAX};
+		struct jp_regs regs = {.mask = UINT64_MAX};
 
 		if (vaddr == UINT64_MAX)
 			continue;

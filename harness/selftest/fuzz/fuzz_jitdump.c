@@ -44,9 +44,9 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 	uint64_t last = 0;
 
 	while (dump && jp_jitdump_next(dump, &record, &err) > 0) {
-		if (record.at < last || record.at >= size)
+		if (record.offset < last || record.offset >= size)
 			abort();
-		last = record.at + sizeof(struct jp_jitdump_prefix);
+		last = record.offset + sizeof(struct jp_jitdump_prefix);
 		sum += read_all_bytes(&record);
 	}
 	(void)sum;

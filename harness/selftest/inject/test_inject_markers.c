@@ -23,8 +23,8 @@ static void append_message(void *context, const char *line)
 static const char *read_below(int root, const char *path)
 {
 	struct jp_marker markers[] = {
-		{.pid = 17, .named = 17, .path = (char *)path, .has_identity = true, .ino = 1},
-		{.pid = 18, .named = 17, .path = (char *)path, .has_identity = true, .ino = 1},
+		{.pid = 17, .named_pid = 17, .path = (char *)path, .has_identity = true, .ino = 1},
+		{.pid = 18, .named_pid = 17, .path = (char *)path, .has_identity = true, .ino = 1},
 	};
 	struct jp_inject_dumps dumps = {.markers = markers, .nr_markers = 2};
 	struct jp_inject_summary summary = {0};
@@ -185,7 +185,7 @@ static void test_owners(void)
 
 		for (size_t j = 0; j < 3; j++)
 			markers[j] = (struct jp_marker){.pid = rows[i].who[j].pid,
-							.named = 17,
+							.named_pid = 17,
 							.path = (char *)path,
 							.has_identity = true,
 							.ino = st.st_ino + !rows[i].who[j].right};

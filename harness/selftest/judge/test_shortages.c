@@ -135,7 +135,7 @@ static int find_missing_file(const char *path, struct jp_error *err)
 	struct jp_truth truth = {.files = &file, .nr_files = 1};
 	const struct jp_evidence evidence = {.truth = &truth, .info.stopped = UINT64_MAX};
 	const struct jp_spans none = {0};
-	struct jp_view view = {.evidence = &evidence, .known = &none};
+	struct jp_view view = {.evidence = &evidence, .recorded = &none};
 	struct jp_files *files = jp_files_begin(&view);
 	int ret = files ? jp_truth_index_files(&truth) : -ENOMEM;
 
@@ -260,7 +260,7 @@ static int judge_folder(const char *path, struct jp_error *err)
 		return jp_fail(err, ENOMEM, "the case");
 	jp_judge_case(&cases->cases[0], path, &result);
 	mix(result.outcome);
-	mix_text(result.why);
+	mix_text(result.reasons);
 	jp_findings_free(&result.findings);
 	jp_cases_free(cases);
 	return 0;

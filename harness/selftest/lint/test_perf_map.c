@@ -28,7 +28,7 @@ TEST(runs_of_bad_lines)
 	check(map.nr_bad == 4 && has_run(&map, 0, 1, 2) && has_run(&map, 1, 4, 1) &&
 		      has_run(&map, 2, 5, 2) && has_run(&map, 3, 7, 1),
 	      "adjacent bad lines with one reason form a run");
-	check(map.bad[0].why == map.bad[3].why && map.bad[0].why != map.bad[2].why,
+	check(map.bad[0].reason == map.bad[3].reason && map.bad[0].reason != map.bad[2].reason,
 	      "runs have the right reasons");
 	jp_lint_map_free(&map);
 }

@@ -49,7 +49,7 @@ TEST(excuses_by_values)
 		.workload_argv = workload, .capture_argv = capture, .publish = "map:made"};
 	const struct jp_expectation *allow = find(&cas, "made.a", "gone", &none);
 
-	check(allow && !strcmp(allow->most, "made.most") && !strcmp(allow->reason, "a limit"),
+	check(allow && !strcmp(allow->limit, "made.most") && !strcmp(allow->reason, "a limit"),
 	      "a limit of every case has its bound and its reason");
 	check(find(&cas, "made.bc", "gone", &none), "metrics are patterns");
 	check(!find(&cas, "made.a", "other", &none), "another cause has no excuse");

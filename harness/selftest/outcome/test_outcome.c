@@ -6,9 +6,9 @@
 static void check_outcome(const char *label, const struct jp_result *result,
 			  enum jp_outcome outcome, const char *reason)
 {
-	check(result->outcome == outcome && (!reason || strstr(result->why, reason)),
+	check(result->outcome == outcome && (!reason || strstr(result->reasons, reason)),
 	      "%s gives %s (%.*s)", label, jp_outcome_text(result->outcome),
-	      (int)strcspn(result->why, "\n"), result->why);
+	      (int)strcspn(result->reasons, "\n"), result->reasons);
 }
 
 TEST(unbalanced_accounts)

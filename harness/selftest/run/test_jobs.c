@@ -12,7 +12,7 @@ static const struct jp_case theirs = {.capture_argv = all_theirs, .capture_argc 
 
 TEST(jobs)
 {
-	struct jp_jobs jobs = {.most = 2};
+	struct jp_jobs jobs = {.max_running = 2};
 
 	check(jp_jobs_may_start(&jobs, &small) && jp_jobs_may_start(&jobs, &ours) &&
 		      jp_jobs_may_start(&jobs, &theirs),

@@ -66,24 +66,24 @@ TEST(score)
 	double share;
 
 	cell = fill_cell(278, 282, 7, &share);
-	check(cell.known && cell.k == 285 && cell.n == 289 && share > 0 && share < 1,
+	check(cell.is_known && cell.k == 285 && cell.n == 289 && share > 0 && share < 1,
 	      "%" PRIu64 " of %" PRIu64 " are invented, share %g", cell.k, cell.n, share);
 
 	cell = fill_cell(282, 282, 7, &share);
-	check(cell.known && cell.k == cell.n && share == 0,
+	check(cell.is_known && cell.k == cell.n && share == 0,
 	      "%" PRIu64 " of %" PRIu64 " are invented, share %g", cell.k, cell.n, share);
 
 	/* No stack is judged if every sample is impossible. */
 	cell = fill_cell(0, 0, 7, &share);
-	check(cell.known && cell.k == 7 && cell.n == 7 && share == 0,
+	check(cell.is_known && cell.k == 7 && cell.n == 7 && share == 0,
 	      "%" PRIu64 " of %" PRIu64 " are invented, share %g", cell.k, cell.n, share);
 
 	cell = fill_cell(0, 282, 0, &share);
-	check(cell.known && !cell.k && cell.n == 282 && share == 1,
+	check(cell.is_known && !cell.k && cell.n == 282 && share == 1,
 	      "%" PRIu64 " of %" PRIu64 " are invented, share %g", cell.k, cell.n, share);
 
 	cell = fill_cell(0, 0, 0, &share);
-	check(!cell.known && share < 0, "%" PRIu64 " of %" PRIu64 " are invented, share %g", cell.k,
-	      cell.n, share);
+	check(!cell.is_known && share < 0, "%" PRIu64 " of %" PRIu64 " are invented, share %g",
+	      cell.k, cell.n, share);
 	test_faults();
 }

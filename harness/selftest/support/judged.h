@@ -45,10 +45,10 @@ static struct jp_metric judge(const char *which, const struct jp_evidence *evide
 	struct jp_view view = {.evidence = evidence,
 			       .asked = &asked_names,
 			       .truth = &truth,
-			       .known = &spans,
+			       .recorded = &spans,
 			       .machine = jp_machine_find(EM_X86_64),
 			       .spaces = jp_replay_new(),
-			       .held = &held};
+			       .summary = &held};
 	struct jp_metric found = {.k = UINT64_MAX};
 	const struct jp_metric *metric;
 	struct jp_error err = {""};
@@ -78,7 +78,7 @@ static struct jp_metric judge(const char *which, const struct jp_evidence *evide
 	for (size_t i = 0; i < view.findings.nr_exceptions; i++)
 		exception_counts += view.findings.exceptions[i].count;
 	snprintf(exception_text, sizeof(exception_text), "%s",
-		 exceptions ? view.findings.exceptions[0].first : "");
+		 exceptions ? view.findings.exceptions[0].example : "");
 	snprintf(judged_error, sizeof(judged_error), "%s", view.findings.error);
 	if (validator->free)
 		validator->free(view.state);

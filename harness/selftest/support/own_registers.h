@@ -20,7 +20,7 @@ static inline void own_registers(struct jp_regs *regs, const ucontext_t *context
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
 		regs->r[i] = from->gregs[order[i]];
-	regs->known = (1 << sizeof(order) / sizeof(*order)) - 1;
+	regs->mask = (1 << sizeof(order) / sizeof(*order)) - 1;
 #elif defined(__aarch64__)
 	for (size_t i = 0; i < 31; i++)
 		regs->r[i] = from->regs[i];

@@ -46,7 +46,7 @@ TEST(calls)
 	check(!jp_shadow_get_innermost(&shadow), "nothing is known before the first call");
 	make_call(CODE, STACK);
 	top = jp_shadow_get_innermost(&shadow);
-	check(top && top->at == STACK - 8 && top->ret == CODE + 5 && top->start == OTHER,
+	check(top && top->ret_addr == STACK - 8 && top->ret == CODE + 5 && top->start == OTHER,
 	      "a call enters a function with its return address");
 	step(AT(OTHER, STACK - 8, CODE + 5, sub), AT(OTHER + 4, STACK - 40, 0, nop));
 	make_call(OTHER + 4, STACK - 40);

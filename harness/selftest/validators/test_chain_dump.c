@@ -22,7 +22,7 @@ static const struct jp_evidence evidence = {.truth = &truth, .info = {.first_ena
 /* The frame record: the next frame pointer, which ends the chain, and a return address. */
 static const uint64_t dumps[2][2] = {{0, CALLER}, {0, WRITTEN}};
 static const uint64_t chain[] = {JP_CONTEXT_USER, IP, CALLER};
-static struct jp_regs regs = {.known = 1 << DWARF_BP | 1 << DWARF_SP | 1 << DWARF_IP,
+static struct jp_regs regs = {.mask = 1 << DWARF_BP | 1 << DWARF_SP | 1 << DWARF_IP,
 			      .r = {[DWARF_BP] = SP, [DWARF_SP] = SP, [DWARF_IP] = IP}};
 
 static struct jp_event make_sample(uint64_t time, bool user, bool differs)

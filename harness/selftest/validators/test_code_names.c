@@ -46,7 +46,7 @@ static void test_load_under_mprotect(void)
 			 .map = {.addr = 0x1000, .len = 0x1000, .prot = 5}),
 	};
 	struct jp_truth_code code = CODE(0x1000, "f", .ready = 20, .ending = UINT64_MAX);
-	struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .first = true};
+	struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .is_first = true};
 	struct jp_truth truth = TRUTH_OF_ACTS(acts, 3, image);
 	struct jp_evidence evidence = {.truth = &truth, .info = {.stopped = 1000}};
 	struct jp_spans spans = {0};

@@ -149,8 +149,8 @@ static uint64_t count_stale_mappings(struct jp_truth *truth, struct jp_event *re
 static uint64_t count_stale_inherited(uint64_t forked)
 {
 	struct jp_truth_incarnation images[] = {
-		{.pid = PID, .before = 1, .after = 1, .until = BEGIN + 4 * STEP, .first = true},
-		{.pid = PID, .before = BEGIN + 5 * STEP, .until = UINT64_MAX, .first = true}};
+		{.pid = PID, .before = 1, .after = 1, .until = BEGIN + 4 * STEP, .is_first = true},
+		{.pid = PID, .before = BEGIN + 5 * STEP, .until = UINT64_MAX, .is_first = true}};
 	struct jp_event acts[] = {
 		MADE_ACT(MAP, PID, PID, BEGIN, BEGIN, MADE_MAP(0x100000, PAGE, RX, "//anon")),
 		MADE_ACT(UNMAP, PID, PID, BEGIN + STEP, BEGIN + STEP,

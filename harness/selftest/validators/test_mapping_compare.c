@@ -94,7 +94,7 @@ TEST(records)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct jp_memory memory = {.line = rows[i].line, .shift = rows[i].shift};
-		const struct jp_executable truth = {.prot = RX, .moved = rows[i].moved};
+		const struct jp_executable truth = {.prot = RX, .distance = rows[i].moved};
 		struct jp_event record = make_record(&rows[i]);
 		const char *first, *last;
 

@@ -9,7 +9,7 @@
 
 enum { PID = 9, X = JP_PROT_READ | JP_PROT_EXEC, TIME = 2500 };
 
-static struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .first = true};
+static struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .is_first = true};
 
 struct meeting {
 	const char *what;
@@ -68,7 +68,7 @@ static void test_before_launch(void)
 	for (uint64_t enabled = 800; enabled <= 1000; enabled += 200) {
 		for (uint64_t time = 0; time <= TIME; time += TIME) {
 			struct jp_truth_incarnation launched = {
-				.pid = PID, .after = 901, .until = UINT64_MAX, .first = true};
+				.pid = PID, .after = 901, .until = UINT64_MAX, .is_first = true};
 			struct jp_event acts[] = {
 				MADE_ACT(EXEC, PID, PID, 900, 901, .task = {.how = JP_HOW_LAUNCH})};
 			struct jp_truth truth = TRUTH_OF_ACTS(acts, 1, launched);

@@ -10,7 +10,7 @@
 
 enum { PID = 9, SLACK = 10, RX = JP_PROT_READ | JP_PROT_EXEC };
 
-static struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .first = true};
+static struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .is_first = true};
 static const struct jp_capture_info always = {
 	.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = 9999};
 

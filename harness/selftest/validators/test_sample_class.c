@@ -11,11 +11,11 @@
 static bool is_in_class(enum jp_sample_class class, const struct jp_sample_facts *facts)
 {
 	bool code = facts->code, live = !code && facts->in_window;
-	bool foreign = live && facts->where == JP_IN_OTHERS;
+	bool foreign = live && facts->place == JP_IN_OTHERS;
 	bool is_watched = live && !foreign && facts->watched;
 	/* A living thread inside a path always has a user part. */
 	bool blind = facts->kernel && !facts->user_part;
-	bool bare = blind && !(facts->where == JP_INSIDE && !facts->ended);
+	bool bare = blind && !(facts->place == JP_INSIDE && !facts->ended);
 
 	switch (class) {
 	case JP_SAMPLE_CODE:
@@ -23,15 +23,15 @@ static bool is_in_class(enum jp_sample_class class, const struct jp_sample_facts
 	case JP_SAMPLE_OUTSIDE:
 		return !code && !facts->in_window;
 	case JP_SAMPLE_ASTRAY:
-		return foreign || (is_watched && !bare && facts->where == JP_INSIDE);
+		return foreign || (is_watched && !bare && facts->place == JP_INSIDE);
 	case JP_SAMPLE_EDGE:
-		return is_watched && !bare && facts->where == JP_IN_EDGE;
+		return is_watched && !bare && facts->place == JP_IN_EDGE;
 	case JP_SAMPLE_BELOW:
-		return is_watched && !bare && facts->where == JP_IN_HANDLER;
+		return is_watched && !bare && facts->place == JP_IN_HANDLER;
 	case JP_SAMPLE_KERNEL:
 		return is_watched && bare;
 	case JP_SAMPLE_NATIVE:
-		return is_watched && !bare && facts->where == JP_IN_NONE;
+		return is_watched && !bare && facts->place == JP_IN_NONE;
 	case JP_SAMPLE_UNWATCHED:
 		return live && !foreign && !facts->watched;
 	default:
@@ -72,7 +72,7 @@ static enum jp_sample_where place_near(const struct jp_evidence *evidence, uint6
 	struct jp_event event = {.type = JP_EVENT_SAMPLE, .pid = activation->pid, .time = time};
 
 	event.tid = activation->tid;
-	return jp_sample_facts(&facts, &event, true, 0x9000, activation->sp - 600).where;
+	return jp_sample_facts(&facts, &event, true, 0x9000, activation->sp - 600).place;
 }
 
 static enum jp_sample_where get_native_place(const struct jp_evidence *evidence, uint64_t time)
@@ -157,7 +157,7 @@ TEST(sample_class)
 				.user_part = bits & 8,
 				.kernel = bits & 16,
 				.ended = bits & 32,
-				.where = where,
+				.place = where,
 			};
 			enum jp_sample_class class = jp_sample_classify(&facts);
 			int holds = 0;

@@ -20,13 +20,13 @@ static struct jp_shown_fault compare(const uint64_t *shown, uint32_t nr_user, ui
 				     bool ends)
 {
 	const struct jp_held held = {.event = &event,
-				     .user = frames,
+				     .user_chain = frames,
 				     .nr_user = nr_user,
 				     .chained = nr_user,
-				     .dumped = nr_dump,
+				     .has_dump = nr_dump,
 				     .dump = nr_dump ? frames : NULL,
 				     .nr_dump = nr_dump,
-				     .ends = ends};
+				     .reaches_root = ends};
 	struct jp_shown_frame list[MOST] = {{0}};
 	uint32_t count = 0;
 
@@ -79,8 +79,8 @@ TEST(comparison)
 
 		check(!fault.cause == !table[i].cause &&
 			      (!fault.cause || !strcmp(fault.cause, table[i].cause)) &&
-			      fault.at == table[i].at,
-		      "row %zu: %s at %u", i, fault.cause ?: "equal", fault.at);
+			      fault.frame == table[i].at,
+		      "row %zu: %s at %u", i, fault.cause ?: "equal", fault.frame);
 	}
 }
 
@@ -126,14 +126,14 @@ static const char *explain(const char *reader, const char *cause, const char *wh
 {
 	const struct jp_held held = {.event = &event, .nr_mapped = nr_mapped};
 	const struct jp_shown_fault fault = {
-		.cause = cause, .unwound = unwound, .at = first_difference};
+		.cause = cause, .is_unwound = unwound, .frame = first_difference};
 	const struct jp_shown_difference difference = {.reader = reader,
 						       .cause = cause,
 						       .held = &held,
 						       .fault = &fault,
-						       .where = where,
-						       .from = from,
-						       .late = late,
+						       .mapping = where,
+						       .previous_mapping = from,
+						       .is_late = late,
 						       .reused = reused};
 
 	return jp_shown_find_known_defect(&difference);
@@ -196,17 +196,19 @@ TEST(last_word)
 		{"perf 6.12.118", "cut", NULL, 2, "cut"},
 		{"perf 7.3.4", "cut", NULL, 3, "cut"},
 	};
-	const struct jp_held held = {.event = &event, .ends = true};
+	const struct jp_held held = {.event = &event, .reaches_root = true};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		const struct jp_shown_fault fault = {
-			.cause = rows[i].cause, .unwound = true, .at = rows[i].at, .held = 4};
+		const struct jp_shown_fault fault = {.cause = rows[i].cause,
+						     .is_unwound = true,
+						     .frame = rows[i].at,
+						     .nr_recorded = 4};
 		const struct jp_shown_difference difference = {.reader = rows[i].reader,
 							       .cause = rows[i].cause,
 							       .held = &held,
 							       .fault = &fault,
 							       .frame = rows[i].frame,
-							       .where = "/lib/libc.so.6"};
+							       .mapping = "/lib/libc.so.6"};
 		const char *id = jp_shown_find_known_defect(&difference);
 
 		check(!strcmp(id, rows[i].id), "%s, %s at frame %u of 4: %s", rows[i].reader,
@@ -324,7 +326,7 @@ TEST(unread_files)
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		const struct jp_shown_difference difference = {.reader = table[i].reader,
 							       .cause = "unreadable",
-							       .failed = table[i].failed};
+							       .failure = table[i].failed};
 		const char *id = jp_shown_find_known_defect(&difference);
 
 		check(!strcmp(id, table[i].id), "%s: %s: %s", table[i].reader, table[i].failed, id);
@@ -352,16 +354,16 @@ TEST(markers)
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		const uint64_t user[] = {0x100, table[i].value, 0x300};
 		const struct jp_held held = {.event = &event,
-					     .user = user,
+					     .user_chain = user,
 					     .nr_user = 3,
 					     .garbage = table[i].value >= JP_CONTEXT_MAX};
 		const struct jp_shown_fault fault = {
-			.cause = "cut", .at = table[i].at, .shown = table[i].shown};
+			.cause = "cut", .frame = table[i].at, .nr_shown = table[i].shown};
 		const struct jp_shown_difference difference = {.reader = "perf 7.3.4",
 							       .cause = "cut",
 							       .held = &held,
 							       .fault = &fault,
-							       .where = ""};
+							       .mapping = ""};
 		const char *id = jp_shown_find_known_defect(&difference);
 
 		check(!strcmp(id, table[i].id), "%" PRIx64 ", %u frames shown: %s", table[i].value,

@@ -121,15 +121,16 @@ static void test_predicted(void)
 		{"no frame within the dump", JP_DUMP, {1, 2, 3}, JP_UNWIND_BAD_CFI, 64, false},
 		{"a dump cut at the limit", JP_DUMP, {1, 2}, JP_UNWIND_MAX_STACK, 4096, false},
 	};
-	const struct jp_truth_stack truth = {.nr_seen = 4, .seen = must, .at = return_offsets};
+	const struct jp_truth_stack truth = {
+		.nr_seen = 4, .expected = must, .return_addrs = return_offsets};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		const enum jp_unwind_stop stop = table[i].stop;
 		struct jp_unwound unwound = {
 			.frames = table[i].frames,
 			.stop = stop,
-			.cut = stop == JP_UNWIND_DUMP_END || stop == JP_UNWIND_MAX_STACK ||
-			       stop == JP_UNWIND_NOT_CAME,
+			.is_incomplete = stop == JP_UNWIND_DUMP_END ||
+					 stop == JP_UNWIND_MAX_STACK || stop == JP_UNWIND_NOT_CAME,
 		};
 
 		while (unwound.frames[unwound.count])

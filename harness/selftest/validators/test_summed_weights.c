@@ -13,7 +13,7 @@ TEST(samples_moved_between_threads)
 	struct jp_truth truth = {.activations = all, .nr_activations = THREADS};
 	const struct jp_evidence evidence = {
 		.truth = &truth,
-		.declared = {.observed = true, .lacks = JP_LACKS_TIME, .period = PERIOD},
+		.declared = {.observed = true, .lacking = JP_LACKS_TIME, .period = PERIOD},
 		.info = {.stopped = UINT64_MAX},
 		.watched = {.started = 1, .ended = UINT64_MAX, .witness_since = 1},
 		.witnessed = {.samples = samples, .count = THREADS * DUE, .period = PERIOD}};
@@ -27,7 +27,7 @@ TEST(samples_moved_between_threads)
 							.tid = PID + i / DUE,
 							.user = true};
 	for (uint32_t whose = 0; whose < THREADS; whose++) {
-		struct jp_summed_weights weights = {.moved = 0};
+		struct jp_summed_weights weights = {.nr_misplaced = 0};
 		struct jp_findings findings = {.nr_metrics = 0};
 		char begin[64];
 
@@ -36,15 +36,15 @@ TEST(samples_moved_between_threads)
 		    jp_summed_weights_judge(&weights, &findings))
 			exit(99);
 		/* A thread with one gap may have up to 9.6 samples more or less. */
-		check(weights.moved > 2 * (DUE - 11) && weights.moved < 2 * DUE,
+		check(weights.nr_misplaced > 2 * (DUE - 11) && weights.nr_misplaced < 2 * DUE,
 		      "thread %u has %d samples that belong to others", PID + whose,
-		      (int)weights.moved);
+		      (int)weights.nr_misplaced);
 		snprintf(begin, sizeof(begin), "pid %u, thread %u has %u samples", PID, PID + whose,
 			 THREADS * DUE);
 		check(findings.nr_exceptions == 1 &&
-			      !strncmp(findings.exceptions->first, begin, strlen(begin)),
+			      !strncmp(findings.exceptions->example, begin, strlen(begin)),
 		      "the finding names the thread: %s",
-		      findings.nr_exceptions ? findings.exceptions->first : "nothing");
+		      findings.nr_exceptions ? findings.exceptions->example : "nothing");
 		jp_summed_weights_free(&weights);
 		jp_findings_free(&findings);
 	}
@@ -53,8 +53,8 @@ TEST(samples_moved_between_threads)
 /* Samples that a stream lacks may have had any name. */
 TEST(missing)
 {
-	const struct jp_summed_weight weight = {.samples = 900, .all = 1000, .steps = 0};
-	const struct jp_summed_weight more = {.samples = 1100, .all = 1000, .steps = 0};
+	const struct jp_summed_weight weight = {.samples = 900, .expected = 1000, .steps = 0};
+	const struct jp_summed_weight more = {.samples = 1100, .expected = 1000, .steps = 0};
 	const double missing = jp_summed_missing(&weight, 1);
 
 	check(missing >= 100 && missing < 110, "900 of 1000 samples: at most %.1f are missing",

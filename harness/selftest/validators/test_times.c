@@ -13,7 +13,7 @@ enum { PID = 9, SLACK = 10, RX = JP_PROT_READ | JP_PROT_EXEC };
 /* A capture whose events were always enabled, and one process with one file. */
 static const struct jp_capture_info always = {
 	.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = 9999};
-static struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .first = true};
+static struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .is_first = true};
 static struct jp_truth_file file = {.pid = PID,
 				    .addr = 0x1000,
 				    .len = 0x1000,
@@ -56,7 +56,7 @@ TEST(images_in_interval)
 						   .before = rows[i].after - 1,
 						   .after = rows[i].after,
 						   .until = rows[i].until,
-						   .first = true};
+						   .is_first = true};
 		struct jp_truth truth = {.version = 3, .incarnations = &one, .nr_incarnations = 1};
 		const struct jp_evidence evidence = make_gated_evidence(&truth, 1);
 

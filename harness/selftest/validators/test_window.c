@@ -8,7 +8,7 @@
 enum { STARTED = 1000, BEGUN = 1100, ENDING = 1900, ENDED = 2000, CPUS = 2, SLACK = 10 };
 
 static const struct jp_watched_info watched = {.started = STARTED,
-					       .begun = BEGUN,
+					       .sampling_since = BEGUN,
 					       .ending = ENDING,
 					       .ended = ENDED,
 					       .slack = SLACK,
@@ -75,7 +75,7 @@ TEST(sample_times)
 						      .sampling = on,
 						      .stopped = off},
 					     .watched = {.started = second,
-							 .begun = on,
+							 .sampling_since = on,
 							 .ending = off,
 							 .ended = off + second,
 							 .silent = off}};
@@ -107,7 +107,7 @@ TEST(samples_outside)
 		.truth = &truth,
 		.info = {.enabled = 2000, .sampling = 2000, .stopped = 3000, .slack = SLACK},
 		.watched = {.started = 1000,
-			    .begun = 2100,
+			    .sampling_since = 2100,
 			    .ending = 2900,
 			    .ended = 5000,
 			    .silent = 4000},

@@ -12,7 +12,7 @@
 enum { PID = 9, PERIOD = 1000000, STEP_US = 10, MOST = 4096, CPUS = 2, BEGIN = 1000, OLDER = 100 };
 
 static struct jp_truth_incarnation images[1 + OLDER] = {
-	{.pid = PID, .until = UINT64_MAX, .first = true}};
+	{.pid = PID, .until = UINT64_MAX, .is_first = true}};
 static size_t nr_images = 1;
 static const struct jp_event_asked task = {
 	.cpus = true, .kernel = true, .user = true, .inherit = true, .period = PERIOD};

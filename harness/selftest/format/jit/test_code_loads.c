@@ -58,19 +58,19 @@ static void test_moves(void)
 		   "loads and moves are read %s", err.text))
 		return;
 	first = find_load(&loads, 0x1000);
-	check(first && first->eh_frame_size == 16 && first->mapped == 24 &&
+	check(first && first->eh_frame_size == 16 && first->mapped_size == 24 &&
 		      !memcmp(first->eh_frame, "sixteen letters.", 16) && first->pid == 5 &&
 		      first->owner == 6,
 	      "a load has its tables, without their index");
 	second = find_load(&loads, 0x2000);
-	check(second && !second->eh_frame && !second->mapped, "the next load has none");
+	check(second && !second->eh_frame && !second->mapped_size, "the next load has none");
 	moved = find_load(&loads, 0x3000);
 	check(moved && !strcmp(moved->name, "first") && moved->code == first->code &&
 		      moved->eh_frame == first->eh_frame && moved->eh_frame_size == 16,
 	      "a move keeps name, code and tables");
 	moved = find_load(&loads, 0x4000);
 	check(moved && !strcmp(moved->name, "first") && !moved->code && !moved->eh_frame &&
-		      !moved->eh_frame_size && moved->mapped == 24,
+		      !moved->eh_frame_size && moved->mapped_size == 24,
 	      "a move of another size keeps the name alone");
 	moved = find_load(&loads, 0x5000);
 	check(moved && !strcmp(moved->name, "second") && !moved->eh_frame,
@@ -79,8 +79,8 @@ static void test_moves(void)
 	check(moved && !*moved->name && !moved->code, "a move of an unknown index has no name");
 	moved = find_load(&loads, 0x8000);
 	check(moved && !strcmp(moved->name, "again"), "a move uses the last load of an index");
-	check(loads.folder.bad == 2 && strstr(loads.folder.why.text, "/jit-6.dump: "),
-	      "two bad dumps are counted: %s", loads.folder.why.text);
+	check(loads.folder.nr_bad == 2 && strstr(loads.folder.first_error.text, "/jit-6.dump: "),
+	      "two bad dumps are counted: %s", loads.folder.first_error.text);
 	jp_code_loads_free(&loads);
 	unlink(scratch_path("jit-6.dump"));
 	unlink(scratch_path("jit-7.dump"));
@@ -104,7 +104,7 @@ TEST(code_loads)
 	store_dump(4, 300);
 	store_dump(200, 200);
 	if (!check(jp_code_loads_read(scratch_folder(), &loads, &err) == 0 && loads.count == 9 &&
-			   loads.folder.count == 3 && !loads.folder.bad,
+			   loads.folder.count == 3 && !loads.folder.nr_bad,
 		   "nine loads of three dumps are read %s", err.text))
 		return;
 	for (size_t i = 1; i < loads.count; i++) {

@@ -116,7 +116,7 @@ static size_t read_header(struct dwarf_bytes *from, const char **files)
 static void check_round_trip(uint64_t *state)
 {
 	static const char *const names[] = {"a.js", "b.js", "", "deep/c.js"};
-	struct jp_debug_line lines = {.last = 0};
+	struct jp_debug_line lines = {.highest = 0};
 	struct jp_bytes line = {0}, info = {0}, abbrev = {0};
 	struct jp_line_row expected[MOST];
 	struct read_row found[MOST];
@@ -177,7 +177,7 @@ static void check_round_trip(uint64_t *state)
 
 TEST(debug_line)
 {
-	struct jp_debug_line lines = {.last = 0};
+	struct jp_debug_line lines = {.highest = 0};
 	struct jp_bytes line = {0}, info = {0}, abbrev = {0};
 	uint64_t state = 3;
 

@@ -69,8 +69,8 @@ static void check_tables(bool good, const char *label)
 	struct jp_jit_frames frames = {0};
 
 	add_function(&frames, 0x1000);
-	check(good ? !frames.bad && frames.count == 1
-		   : frames.bad == 1 && !frames.count && !frames.frame.size,
+	check(good ? !frames.nr_bad && frames.count == 1
+		   : frames.nr_bad == 1 && !frames.count && !frames.frame.size,
 	      "%s: %s", label, good ? "accepted" : "refused");
 	jp_jit_frames_free(&frames);
 }
@@ -167,7 +167,8 @@ TEST(merged_tables)
 		add_function(&frames, offsets[i]);
 	}
 	jp_jit_frames_add(&frames, &(struct jp_jit_function){.size = SIZE, .offset = 8}, FRAME);
-	check(frames.count == 3 && frames.bad == 1, "three are accepted, the distant one refused");
+	check(frames.count == 3 && frames.nr_bad == 1,
+	      "three are accepted, the distant one refused");
 	jp_jit_frames_end(&frames, FRAME, INDEX);
 	frame = (struct jp_cfi_section){frames.frame.bytes, frames.frame.size, FRAME};
 	index = (struct jp_cfi_section){frames.index.bytes, frames.index.size, INDEX};

@@ -12,7 +12,7 @@ static char line[64 << 10];
 
 static const char *parse(uint32_t lacks, const char *text)
 {
-	declared.lacks = lacks;
+	declared.lacking = lacks;
 	declared.period = 17;
 	parser.declared = &declared;
 	jp_observation_begin(&parser);

@@ -62,7 +62,7 @@ TEST(clocks)
 		const struct jp_event_asked *asked;
 
 		check(!add_attr(&attr, 0), "%s: the attr is added", table[i].what);
-		asked = &attrs.all[attrs.count - 1].asked;
+		asked = &attrs.list[attrs.count - 1].asked;
 		check(asked->clock == table[i].clock && asked->period == table[i].period,
 		      "%s: clock %d, period %d", table[i].what, asked->clock, (int)asked->period);
 	}
@@ -108,7 +108,7 @@ static bool makes_records(const struct jp_perf_attr *attr, enum jp_perf_record_t
 	bool has_records;
 
 	add_attr(attr, 0);
-	has_records = attrs.all[0].asked.records >> type & 1;
+	has_records = attrs.list[0].asked.records >> type & 1;
 	jp_perf_attrs_free(&attrs);
 	return has_records;
 }
@@ -235,16 +235,16 @@ TEST(machines)
 	const struct jp_perf_attr attr = {.sample_type = FULL};
 
 	add_attr(&attr, 0);
-	check(!attrs.all[0].layout.machine, "the machine is unknown at first");
+	check(!attrs.list[0].layout.machine, "the machine is unknown at first");
 	jp_perf_attrs_set_machine(&attrs, EM_X86_64);
 	add_attr(&attr, 0);
 	jp_perf_attrs_set_machine(&attrs, EM_X86_64);
 	for (size_t i = 0; i < 2; i++)
-		check(attrs.all[i].layout.machine == jp_machine_find(EM_X86_64),
+		check(attrs.list[i].layout.machine == jp_machine_find(EM_X86_64),
 		      "attr %zu has the machine", i);
 	jp_perf_attrs_set_machine(&attrs, EM_AARCH64);
 	for (size_t i = 0; i < 2; i++)
-		check(attrs.all[i].layout.machine == jp_machine_find(EM_AARCH64),
+		check(attrs.list[i].layout.machine == jp_machine_find(EM_AARCH64),
 		      "attr %zu gets another machine", i);
 	jp_perf_attrs_free(&attrs);
 	check_growth("attrs", add_many);

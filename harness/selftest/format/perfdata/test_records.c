@@ -24,7 +24,7 @@ enum {
 static const unsigned char build_id[JP_PERF_BUILD_ID_MOST] = {1, 2, 3, [19] = 20};
 static const uint64_t ips[] = {0x1000, 0x2000, 0x3000};
 static const unsigned char stack[] = "the stack, of which only a part was copied........";
-static const struct jp_regs regs = {.known = 1 << 7 | 1 << 16, .r = {[7] = 0x7000, [16] = 0x1000}};
+static const struct jp_regs regs = {.mask = 1 << 7 | 1 << 16, .r = {[7] = 0x7000, [16] = 0x1000}};
 static const char path[] = "/usr/lib/a"; /* 10 bytes, padded to 16 */
 
 #define EVENT(kind, ...)                                                                           \
@@ -102,7 +102,7 @@ static bool are_maps_equal(const struct jp_event *a, const struct jp_event *b)
 /* Registers are decoded only for a known machine. */
 static bool are_regs_equal(const struct jp_event *a, const struct jp_event *b)
 {
-	return !b->sample.regs || (a->sample.regs->known == b->sample.regs->known &&
+	return !b->sample.regs || (a->sample.regs->mask == b->sample.regs->mask &&
 				   a->sample.regs->r[7] == b->sample.regs->r[7] &&
 				   a->sample.regs->r[16] == b->sample.regs->r[16]);
 }

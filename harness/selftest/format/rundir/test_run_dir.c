@@ -209,7 +209,7 @@ TEST(watched_file)
 	strcpy(text, TIMES OTHERS LATER "stolen 9\nsilent 3\n");
 	check(!jp_watched_parse(&info, "watched", text, &err) && info.silent == 3,
 	      "a file of older runs with stolen time is read");
-	info = (struct jp_watched_info){.started = 1, .begun = 2, .ending = 3, .ended = 4};
+	info = (struct jp_watched_info){.started = 1, .sampling_since = 2, .ending = 3, .ended = 4};
 	info.cpus = 4;
 	check(!jp_watched_write(&info, scratch_folder(), &err), "a watched file is written");
 	written = jp_run_dir_read(scratch_folder(), "watched", &size);

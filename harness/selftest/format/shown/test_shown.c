@@ -80,8 +80,8 @@ TEST(samples)
 	if (!check(!parse(text, strlen(text)), "a file is read: %s", err.text))
 		return;
 	frames = shown.frames;
-	check(!strcmp(shown.reader, "perf 7.3.4") && !strcmp(shown.of, "perf.data") &&
-		      !strcmp(shown.older, "too old") && !shown.failed,
+	check(!strcmp(shown.reader, "perf 7.3.4") && !strcmp(shown.file, "perf.data") &&
+		      !strcmp(shown.older, "too old") && !shown.failure,
 	      "the header is that of the file");
 	check(shown.count == 2 && shown.samples[0].time == 8 && shown.samples[1].time == 9 &&
 		      shown.samples[1].line == 4 && shown.samples[1].tid == 2,

@@ -241,8 +241,8 @@ TEST(fork_while_attaching)
 						     .before = 100,
 						     .after = 101,
 						     .until = UINT64_MAX,
-						     .forked = table[i].forked,
-						     .first = true};
+						     .is_forked = table[i].forked,
+						     .is_first = true};
 
 		set_scene(JP_EVENT_MAP, NEVER, ABSENT, 300);
 		scene.span.mapping = (struct jp_mapping){
@@ -491,11 +491,11 @@ TEST(ends_of_walks)
 	struct jp_event event = {.pid = PID, .time = ASKED};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		const struct jp_truth_stack stack = {.whole = table[i].whole, .nr_whole = 3};
+		const struct jp_truth_stack stack = {.frames = table[i].whole, .nr_whole = 3};
 		const struct jp_unwound unwound = {.frames = table[i].whole,
 						   .count = table[i].count,
 						   .stop = JP_UNWIND_BAD_CFI,
-						   .where = table[i].where};
+						   .stop_addr = table[i].where};
 		struct jp_stack_fault fault = jp_stack_fault_find_at_end(&evidence, &spans, &stack,
 									 NULL, &event, &unwound);
 

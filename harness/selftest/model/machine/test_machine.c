@@ -41,7 +41,7 @@ static void test_steps(const struct machine_case *walk)
 				     .sp = STACK,
 				     .size = 4 * word,
 				     .narrow = frames->narrow};
-	struct jp_regs regs = {.machine = machine, .known = (UINT64_C(1) << 33) - 1};
+	struct jp_regs regs = {.machine = machine, .mask = (UINT64_C(1) << 33) - 1};
 	uint64_t *fp = &regs.r[frames->fp], *ip = &regs.r[machine->ip];
 
 	*fp = STACK + above;
@@ -49,7 +49,7 @@ static void test_steps(const struct machine_case *walk)
 	check(jp_machine_step(&regs, jp_stack_dump_load, &dump) == JP_FRAME_STEPPED &&
 		      *ip == CALLER && *fp == next + above && regs.r[machine->sp] == next,
 	      "%s: a frame record leads to its caller, without a signature", walk->machine);
-	check(regs.known >> walk->kept & 1 && !(regs.known >> walk->lost & 1),
+	check(regs.mask >> walk->kept & 1 && !(regs.mask >> walk->lost & 1),
 	      "%s: a caller keeps the callee-saved registers only", walk->machine);
 	check(jp_machine_step(&regs, jp_stack_dump_load, &dump) == JP_FRAME_STEPPED && *ip == OUTER,
 	      "%s: the dump's last word is read", walk->machine);
@@ -70,7 +70,7 @@ static void test_steps(const struct machine_case *walk)
 	      "%s: a frame pointer near 0 is refused", walk->machine);
 	*fp = STACK + above;
 	regs.r[machine->sp] = STACK;
-	regs.known &= ~(UINT64_C(1) << frames->fp);
+	regs.mask &= ~(UINT64_C(1) << frames->fp);
 	check(jp_machine_step(&regs, jp_stack_dump_load, &dump) == JP_FRAME_BAD,
 	      "%s: an unknown frame pointer is refused", walk->machine);
 }

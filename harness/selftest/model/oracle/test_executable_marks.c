@@ -172,7 +172,8 @@ static bool has_memory_piece(const struct jp_executables *executables, const str
 		const struct jp_executable *executable = &executables->list[i];
 
 		if (executable->start == piece->start && executable->end == piece->end &&
-		    executable->open_before == piece->open && executable->moved == piece->moved &&
+		    executable->open_before == piece->open &&
+		    executable->distance == piece->moved &&
 		    executable->close_before == (piece->close ?: UINT64_MAX))
 			return true;
 	}

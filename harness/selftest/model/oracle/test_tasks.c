@@ -46,8 +46,8 @@ static void test_lives(const struct jp_tasks *tasks)
 	check(task && task->before == 0 && task->ending == UINT64_MAX,
 	      "a launched process lives through its exec");
 	task = jp_tasks_at(tasks, THREAD, 20);
-	check(task && task->pid == A && task->before == 20 && task->after == 22 && task->forked &&
-		      task->ending == 50 && task->ended == 55,
+	check(task && task->pid == A && task->before == 20 && task->after == 22 &&
+		      task->is_forked && task->ending == 50 && task->ended == 55,
 	      "a thread has an end and a later release of its tid");
 	check(jp_tasks_at(tasks, THREAD, 59) == task, "until the next fork its tid belongs to it");
 	check(!jp_tasks_at(tasks, THREAD, 19), "before its fork its tid is unused");
@@ -95,18 +95,19 @@ static void test_odd_lives(const struct jp_tasks *tasks)
 {
 	const struct jp_task *task = jp_tasks_at(tasks, C, 6);
 
-	check(task && task->forked && task->before == 5 && task->ending == 20 && task->ended == 25,
+	check(task && task->is_forked && task->before == 5 && task->ending == 20 &&
+		      task->ended == 25,
 	      "the leader ends when another thread execs");
 	task = jp_tasks_at(tasks, OTHER, 15);
 	check(task && !task->exits && task->ended == 25, "the thread gives up its own tid");
 	task = jp_tasks_at(tasks, THIRD, 15);
 	check(task && task->exits && task->ptid == OTHER && task->ended == 25, "others end too");
 	task = jp_tasks_at(tasks, C, 30);
-	check(task && !task->forked && task->how == JP_HOW_EXEC && task->ending == 40 &&
+	check(task && !task->is_forked && task->how == JP_HOW_EXEC && task->ending == 40 &&
 		      task->ended == 41,
 	      "it becomes the leader, until its pid is reused");
 	task = jp_tasks_at(tasks, C, 45);
-	check(task && task->forked && task->ppid == D && task->ending == 50 && task->ended == 53,
+	check(task && task->is_forked && task->ppid == D && task->ending == 50 && task->ended == 53,
 	      "the process that reuses the pid has an end and a release");
 	task = jp_tasks_at(tasks, OTHER, 45);
 	check(task && task->ending == 44 && task->ended == 53,

@@ -45,8 +45,8 @@ static bool frames_equal(const uint64_t *frames, uint32_t count, const char *exp
  * given. */
 static bool is_stack(uint32_t depth, const char *complete, const char *seen)
 {
-	return stack.depth == depth && frames_equal(stack.whole, stack.nr_whole, complete) &&
-	       frames_equal(stack.seen, stack.nr_seen, seen);
+	return stack.depth == depth && frames_equal(stack.frames, stack.nr_whole, complete) &&
+	       frames_equal(stack.expected, stack.nr_seen, seen);
 }
 
 static bool is_inside(uint32_t tid, uint64_t time, uint64_t slack)
@@ -123,7 +123,7 @@ static void test_true_stacks(void)
 	check(truth->activations[2].cpu == 700 && truth->activations[2].roots_changed &&
 		      truth->activations[0].cpu == 0 && truth->activations[3].cpu == UINT64_MAX,
 	      "an activation has the CPU time from ENTER to LEAVE");
-	check(truth->activations[2].enter == 3010 && truth->activations[2].inside == 3050,
+	check(truth->activations[2].enter == 3010 && truth->activations[2].called == 3050,
 	      "a LEAVE states how long the entry took");
 	check(truth->nr_codes == 3 && truth->nr_activations == 4 && truth->nr_paths == 3 &&
 		      !strcmp(truth->codes[0].name,
@@ -400,7 +400,7 @@ static void test_frame_pointer_must_lead_upwards(void)
 		check(jp_truth_stack_at(truth, pid, pid, 1150, 0, table[i].ip, table[i].sp,
 					JP_CHAIN, &stack) == JP_STACK_FOUND &&
 			      stack.end == JP_END_BP &&
-			      frames_equal(stack.seen, stack.nr_seen, table[i].seen),
+			      frames_equal(stack.expected, stack.nr_seen, table[i].seen),
 		      "arm64: %s", table[i].what);
 	*words_found = 0;
 	jp_truth_visit_stack_words(&stack, append_word, NULL, &fp);
@@ -431,7 +431,7 @@ static void test_link_register_of_riscv64(void)
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
 		check(jp_truth_stack_at(truth, pid, pid, 1050, 0, table[i].ip, table[i].sp,
 					JP_CHAIN, &stack) == JP_STACK_FOUND &&
-			      frames_equal(stack.seen, stack.nr_seen, table[i].seen),
+			      frames_equal(stack.expected, stack.nr_seen, table[i].seen),
 		      "riscv64: %s", table[i].what);
 	stack.machine = machine;
 }
@@ -450,7 +450,7 @@ static void test_signal_trampoline_of_arm64(void)
 	check(jp_truth_stack_at(truth, pid, pid, 2250, 0, 0x1008, SP - 999 - 40, JP_DUMP, &stack) ==
 			      JP_STACK_FOUND &&
 		      stack.end == JP_END_NO_CFI &&
-		      frames_equal(stack.seen, stack.nr_seen, "1008 500 800"),
+		      frames_equal(stack.expected, stack.nr_seen, "1008 500 800"),
 	      "a dump ends at a handler's trampoline without call frame information");
 	stack.lacks_file = NULL;
 }
@@ -469,7 +469,7 @@ static void test_code_that_seems_emitted(void)
 	check(jp_truth_stack_at(truth, pid, pid, 1450, 0, 0x1008, SP - 48 - 48 - 40, JP_DUMP,
 				&stack) == JP_STACK_FOUND &&
 		      stack.end == JP_END_BP &&
-		      frames_equal(stack.seen, stack.nr_seen, "1008 7008"),
+		      frames_equal(stack.expected, stack.nr_seen, "1008 7008"),
 	      "a walk follows frame pointers in a file that seems emitted");
 	stack.seems_emitted = NULL;
 }

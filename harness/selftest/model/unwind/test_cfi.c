@@ -56,7 +56,7 @@ static struct jp_cfi *open_made(const struct jp_bytes *frame, uint16_t machine,
 static enum jp_cfi_answer step_once(struct jp_cfi *cfi, uint64_t vaddr, struct jp_regs *regs)
 {
 	*regs = (struct jp_regs){
-		.known = 1 << RAX | 1 << RBX | 1 << RBP | 1 << RSP | 1 << R12 | 1 << IP,
+		.mask = 1 << RAX | 1 << RBX | 1 << RBP | 1 << RSP | 1 << R12 | 1 << IP,
 		.r = {[RBX] = 0x333, [RBP] = 0x7200, [RSP] = SP_AT, [R12] = 0xccc, [IP] = 0x1010},
 	};
 	return jp_cfi_step(cfi, vaddr, regs, load_word, NULL);
@@ -164,7 +164,7 @@ TEST(rules)
 		for (int offset = 0; offset < 3; offset++) {
 			struct jp_regs regs;
 			enum jp_cfi_answer answer = step_once(cfi, CODE + offset % 2, &regs);
-			uint64_t rbx = regs.known & 1 << RBX ? regs.r[RBX] : UNKNOWN;
+			uint64_t rbx = regs.mask & 1 << RBX ? regs.r[RBX] : UNKNOWN;
 
 			check(answer == rules[i].answer &&
 				      (answer != JP_CFI_STEPPED ||
@@ -175,7 +175,7 @@ TEST(rules)
 			      (long)regs.r[RSP], (long)regs.r[IP], (long)rbx);
 			/* Registers clobbered by calls, and registers that do not exist. */
 			check(answer != JP_CFI_STEPPED ||
-				      !(regs.known & (1 | -(UINT64_C(1) << JP_REGS))),
+				      !(regs.mask & (1 | -(UINT64_C(1) << JP_REGS))),
 			      "%s: no other register is known", rules[i].what);
 		}
 		jp_cfi_close(cfi);

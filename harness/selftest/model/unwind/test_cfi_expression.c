@@ -15,7 +15,7 @@ static bool load_word(void *context, uint64_t addr, uint64_t *value)
 
 static enum jp_cfi_answer evaluate(const struct jp_cfi_op *ops, size_t count, uint64_t *result)
 {
-	const struct jp_regs regs = {.known = 1 << 6, .r = {[6] = 0x600, [7] = 0x700}};
+	const struct jp_regs regs = {.mask = 1 << 6, .r = {[6] = 0x600, [7] = 0x700}};
 
 	return jp_cfi_evaluate(ops, count, &regs, CFA, load_word, NULL, result);
 }

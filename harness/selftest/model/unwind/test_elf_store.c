@@ -37,11 +37,11 @@ TEST(good_lines)
 	const struct jp_elf_line *line = jp_elf_store_line(store, 0);
 
 	check(line && !strcmp(line->build_id, ID) && line->maj == 0xfd && line->min == 0x1f &&
-		      line->ino == 12 && !line->known && !line->snapshot &&
+		      line->ino == 12 && !line->has_generation && !line->snapshot &&
 		      !strcmp(line->path, "/usr/lib/a"),
 	      "all fields of a line are read");
 	line = jp_elf_store_line(store, 2);
-	check(line && line->known && line->gen == 7 && !strcmp(line->path, "/b c"),
+	check(line && line->has_generation && line->gen == 7 && !strcmp(line->path, "/b c"),
 	      "a generation and a path with a blank are read");
 	line = jp_elf_store_line(store, 3);
 	check(line && !strcmp(line->path, "/s") && line->snapshot, "a line of a snapshot is read");
@@ -155,8 +155,8 @@ TEST(line_of_each_mapping)
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		entry = jp_elf_store_get(store, &table[i].mapping);
-		check(entry && !entry->cfi && table[i].tied == !strstr(entry->why, "not in"),
-		      "%s: %s", table[i].what, entry ? entry->why : "");
+		check(entry && !entry->cfi && table[i].tied == !strstr(entry->reason, "not in"),
+		      "%s: %s", table[i].what, entry ? entry->reason : "");
 		check(jp_elf_store_get(store, &table[i].mapping) == entry,
 		      "a second query gives the same entry");
 	}
@@ -176,8 +176,8 @@ TEST(build_ids)
 	char *bytes;
 	size_t size;
 
-	check(entry && strstr(entry->why, "/elf/010203"), "a mapping's build id gives the file: %s",
-	      entry->why);
+	check(entry && strstr(entry->reason, "/elf/010203"),
+	      "a mapping's build id gives the file: %s", entry->reason);
 	mapping.build_id_size = 21;
 	entry = jp_elf_store_get(store, &mapping);
 	check(entry && !entry->id->size, "a build id of 21 bytes is ignored");
@@ -191,12 +191,13 @@ TEST(build_ids)
 	jp_elf_store_free(store);
 	store = jp_elf_store_new(scratch_path("none"), NULL);
 	entry = jp_elf_store_get(store, &(struct jp_mapping){.name = "/a"});
-	check(entry && strstr(entry->why, "/index"), "a missing index is an error: %s", entry->why);
+	check(entry && strstr(entry->reason, "/index"), "a missing index is an error: %s",
+	      entry->reason);
 	jp_elf_store_free(store);
 	store = jp_elf_store_new(NULL, NULL);
 	entry = jp_elf_store_get(store, &(struct jp_mapping){.name = "/a"});
-	check(entry && strstr(entry->why, "no folder is given"),
-	      "a store without a folder has no files: %s", entry->why);
+	check(entry && strstr(entry->reason, "no folder is given"),
+	      "a store without a folder has no files: %s", entry->reason);
 	jp_elf_store_free(store);
 	jp_elf_store_free(NULL);
 }

@@ -73,7 +73,7 @@ static void add_step(int function, uint64_t space)
 static void set_registers(int function, unsigned word)
 {
 	regs = (struct jp_regs){.machine = &pusher,
-				.known = 1 << RIP | 1 << RSP | 1 << RBP | 1 << R12};
+				.mask = 1 << RIP | 1 << RSP | 1 << RBP | 1 << R12};
 	regs.r[RIP] = get_code(function) + 1;
 	regs.r[RSP] = SP + 8 * word;
 	regs.r[RBP] = SP + 8 * 20;
@@ -128,10 +128,10 @@ TEST(callers)
 	      "%u steps lead to the callers", count);
 	check(regs.r[RIP] == 0x1234 && regs.r[RSP] == SP + 8 * 14 && regs.r[RBP] == 0xbb,
 	      "registers are those of the last caller");
-	check(regs.known == (1 << RIP | 1 << RSP | 1 << RBP | 1 << R12) && regs.r[R12] == 12,
+	check(regs.mask == (1 << RIP | 1 << RSP | 1 << RBP | 1 << R12) && regs.r[R12] == 12,
 	      "known registers are those that the last step keeps or loads");
 	set_registers(PLAIN, 0);
-	check(walk_space(SPACE, WORDS, 1) == 1 && regs.r[RBX] == 0xb && regs.known & 1 << RBX &&
+	check(walk_space(SPACE, WORDS, 1) == 1 && regs.r[RBX] == 0xb && regs.mask & 1 << RBX &&
 		      regs.r[RSP] == SP + 32,
 	      "a limit of one step is kept");
 	set_registers(PLAIN, 0);
@@ -160,7 +160,7 @@ TEST(limits)
 	check(walk() == 1, "a step that rises by one word is taken");
 	set_registers(FRAMED, 0);
 	regs.r[RBP] = SP + 8 * 12;
-	regs.known &= ~(UINT64_C(1) << RBP);
+	regs.mask &= ~(UINT64_C(1) << RBP);
 	check(!walk(), "an unknown frame pointer stops the walk");
 	stack[5] = 0;
 	set_registers(PLAIN, 0);
@@ -186,7 +186,7 @@ TEST(first_step)
 		&level,
 		{0, 0, {JP_RULE_REG, 0, RSP, 0}, 1, JP_ROW_STEP, true, true, 0, 0, 1}};
 	for (int called = 0; called < 2; called++) {
-		regs = (struct jp_regs){.machine = &linker, .known = 1 << RSP | 1 << RIP};
+		regs = (struct jp_regs){.machine = &linker, .mask = 1 << RSP | 1 << RIP};
 		regs.r[RSP] = SP;
 		regs.r[RIP] = CODE + (unsigned)called;
 		check(jp_known_steps_walk(steps, SPACE, &regs, called, &dump, frames, MOST) ==

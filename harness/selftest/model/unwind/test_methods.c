@@ -36,7 +36,7 @@ static void begin_sample(uint64_t ip)
 {
 	memset(stack, 0, sizeof(stack));
 	regs = (struct jp_regs){.machine = jp_machine_find(EM_X86_64),
-				.known = 1u << RBP | 1u << RSP | 1u << RIP};
+				.mask = 1u << RBP | 1u << RSP | 1u << RIP};
 	regs.r[RIP] = ip;
 	regs.r[RSP] = STACK;
 	event = (struct jp_event)MADE_EVENT(SAMPLE, PID, 100, .sample.regs = &regs,
@@ -79,7 +79,7 @@ static bool unwinds_to(enum jp_method method, uint32_t count, enum jp_unwind_sto
 	if (unwound.count == count && unwound.stop == stop)
 		return true;
 	printf("# %s: %u frames, stop %s at %llx\n", jp_method_name(method), unwound.count,
-	       jp_unwind_stop_text(unwound.stop), (unsigned long long)unwound.where);
+	       jp_unwind_stop_text(unwound.stop), (unsigned long long)unwound.stop_addr);
 	return false;
 }
 
@@ -190,7 +190,7 @@ TEST(tables)
 	event.time = 100;
 	caller[3] = 0x90;
 	check(unwinds_to(JP_DUMP, 1, JP_UNWIND_BAD_CFI) &&
-		      unwind_by(JP_DUMP).where == CODE + 0x8008,
+		      unwind_by(JP_DUMP).stop_addr == CODE + 0x8008,
 	      "an address not behind a call is no caller");
 	stack[0] = CODE + 0x9008;
 	check(unwinds_to(JP_DUMP, 3, JP_UNWIND_ROOT), "an address in unknown code may be a caller");

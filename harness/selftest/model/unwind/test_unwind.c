@@ -211,7 +211,7 @@ static void compare_walks(const char *dir, bool system, const char *label)
 		good = walks_agree(sample, frames, unwound.count) && unwound.stop == JP_UNWIND_ROOT;
 		if (!good && i - nr_same < 3)
 			printf("# sample %d: stop %s at %#" PRIx64 ", %u frames, libgcc %d\n", i,
-			       jp_unwind_stop_text(unwound.stop), unwound.where, unwound.count,
+			       jp_unwind_stop_text(unwound.stop), unwound.stop_addr, unwound.count,
 			       sample->nr_truth);
 		nr_same += good;
 	}

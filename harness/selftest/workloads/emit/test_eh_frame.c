@@ -81,10 +81,10 @@ static struct jp_regs make_regs(const struct jp_truth_insn *insn, uint64_t calle
 	regs.r[jp_arch_elf.sp] = ((stack.entry + 8 - jp_arch_elf.pushed - insn->pre) &
 				  -(UINT64_C(1) << insn->align)) -
 				 insn->post;
-	regs.known = UINT64_C(1) << jp_arch_elf.bp | UINT64_C(1) << jp_arch_elf.sp;
+	regs.mask = UINT64_C(1) << jp_arch_elf.bp | UINT64_C(1) << jp_arch_elf.sp;
 	if (!jp_arch_elf.pushed) {
 		regs.r[jp_arch_elf.return_address] = insn->pre ? 0xeeeeeeeeeeeeeeee : 0x1234567;
-		regs.known |= UINT64_C(1) << jp_arch_elf.return_address;
+		regs.mask |= UINT64_C(1) << jp_arch_elf.return_address;
 	}
 	return regs;
 }
@@ -113,7 +113,7 @@ static unsigned count_wrong_steps(struct jp_cfi *cfi, uint64_t text,
 
 			wrong += answer != JP_CFI_STEPPED || regs.r[ip_number] != ip ||
 				 regs.r[sp_number] != sp || regs.r[bp_number] != caller_bp ||
-				 !(regs.known >> bp_number & 1);
+				 !(regs.mask >> bp_number & 1);
 		}
 	}
 	return wrong;
@@ -222,8 +222,8 @@ extern void __deregister_frame(void *eh_frame);
 static void check_libgcc(enum jp_shape shape, unsigned char *code, size_t capacity)
 {
 	struct jp_path_step steps[3] = {
-		{.code = (uintptr_t)code, .before = 1, .after = 1, .repeat = 1},
-		{.code = (uintptr_t)jp_arch_call_out, .before = (uintptr_t)unwind_from_here}};
+		{.code = (uintptr_t)code, .loops_before = 1, .loops_after = 1, .repeat = 1},
+		{.code = (uintptr_t)jp_arch_call_out, .loops_before = (uintptr_t)unwind_from_here}};
 	const uint64_t callers[] = {(uintptr_t)code + jp_shape_returns(shape),
 				    (uintptr_t)jp_arch_enter_return};
 	struct jp_emitted emitted;

@@ -63,8 +63,8 @@ run_shapes(const enum jp_shape *shapes, uint32_t depth, unsigned shift)
 		_exit(3);
 	/* Few iterations: only the frames matter. */
 	for (uint32_t d = 0; d < depth; d++) {
-		path.steps[d].before = 1 + (d + shift) % 2;
-		path.steps[d].after = 1 + d % 2;
+		path.steps[d].loops_before = 1 + (d + shift) % 2;
+		path.steps[d].loops_after = 1 + d % 2;
 		path.steps[d].repeat = d < 2 && depth < 8 ? 1 + (d + shift) % 3 : 1;
 	}
 	jp_path_run(&path);
@@ -247,16 +247,16 @@ static bool check_step(struct following *following, const struct registers *regs
 	/* Functions that made a tail call are in the path, but not on the stack. */
 	if (answer != JP_STACK_FOUND || stack->depth < depth ||
 	    stack->activation->path->functions[stack->depth] != code ||
-	    stack->nr_whole < depth + 2 || stack->whole[0] != regs->ip)
+	    stack->nr_whole < depth + 2 || stack->frames[0] != regs->ip)
 		return report_difference(following, regs, "not found, or at another depth");
 	/* The shadow ends at run_all_paths(), whose callers backtrace() found before. */
 	for (uint32_t i = 0; i < following->nr_shadow; i++) {
-		if (stack->whole[1 + i] != following->shadow[following->nr_shadow - 1 - i])
+		if (stack->frames[1 + i] != following->shadow[following->nr_shadow - 1 - i])
 			return report_difference(following, regs, "a wrong caller");
 	}
 	count = stack->nr_whole - 1 - following->nr_shadow;
 	if ((int)count != following->notes->nr_native - 1 ||
-	    memcmp(stack->whole + 1 + following->nr_shadow, following->notes->native + 1,
+	    memcmp(stack->frames + 1 + following->nr_shadow, following->notes->native + 1,
 		   count * sizeof(uint64_t)))
 		return report_difference(following, regs, "the native root is not backtrace()'s");
 	/* CHAIN: the frames that the frame-pointer rule finds, to the end. */
@@ -264,7 +264,7 @@ static bool check_step(struct following *following, const struct registers *regs
 				   regs->ip, regs->sp, JP_CHAIN, stack);
 	count = walk_like_kernel(following->child, regs, chain);
 	if (answer != JP_STACK_FOUND || stack->nr_seen != count ||
-	    memcmp(stack->seen, chain, count * sizeof(*chain)))
+	    memcmp(stack->expected, chain, count * sizeof(*chain)))
 		return report_difference(following, regs, "the kernel's rule finds another chain");
 	shape = find_shape(code->name);
 	if (shape == JP_SHAPES)

@@ -15,7 +15,7 @@
 
 enum { SIZE = 1 << 16 };
 static unsigned char *code;
-static struct jp_path_step steps[2] = {{.before = 1, .after = 1, .repeat = 1}};
+static struct jp_path_step steps[2] = {{.loops_before = 1, .loops_after = 1, .repeat = 1}};
 
 static void ignore_entry(void *context, uint64_t sp, uint64_t bp)
 {

@@ -90,7 +90,7 @@ static struct found read_dump(const char *path)
 		char name[32];
 
 		found.of[record.type]++;
-		found.unaligned += record.at % 8 != 0;
+		found.unaligned += record.offset % 8 != 0;
 		if (record.type == JP_JITDUMP_DEBUG_INFO) {
 			found.lines_right &= lines_are_right(&record);
 			debug = true;
