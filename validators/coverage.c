@@ -2,7 +2,6 @@
 #include "validators/coverage.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "harness/base/array.h"

@@ -157,15 +157,6 @@ static int judge_added_record(struct injected_code *state, const struct jp_event
 					 record->map.addr + record->map.len, record->map.name);
 }
 
-static int note_captured_record(struct injected_code *state, const struct jp_event *record)
-{
-	return jp_array_append(&state->captured, &state->nr_captured, &state->captured_capacity,
-			       (struct captured){.time = record->time,
-						 .pid = record->pid,
-						 .start = record->map.addr,
-						 .end = record->map.addr + record->map.len});
-}
-
 static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct injected_code *state = view->state;
@@ -173,7 +164,12 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	if (event->type != JP_EVENT_MAP)
 		return 0;
 	if (!view->in_injected)
-		return note_captured_record(state, event);
+		return jp_array_append(&state->captured, &state->nr_captured,
+				       &state->captured_capacity,
+				       (struct captured){.time = event->time,
+							 .pid = event->pid,
+							 .start = event->map.addr,
+							 .end = event->map.addr + event->map.len});
 	if (!state->sorted)
 		jp_sort(state->captured, state->nr_captured, compare_by_captured_record);
 	state->sorted = true;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "validators/mapping_compare.h"
 
-#include <string.h>
-
 #include "harness/model/space/mapping_name.h"
 
 /* A mapping, and which of its attributes are known. */
@@ -11,13 +9,6 @@ struct stated_mapping {
 	bool prot, sharing, identity;
 	bool any_offset; /* the offset of memory without a file is unknown */
 };
-
-static enum jp_backing get_backing(const struct jp_memory *memory)
-{
-	return jp_mapping_backing(memory->line  ? memory->line->name
-				  : memory->act ? memory->act->map.name
-						: "");
-}
 
 static bool has_file(const struct jp_procmap *line)
 {
@@ -55,7 +46,9 @@ static const char *find_difference(const struct jp_memory *memory,
 {
 	const struct jp_mapping *known = stated->mapping;
 	const struct jp_procmap *line = memory->line;
-	enum jp_backing backing = get_backing(memory);
+	enum jp_backing backing = jp_mapping_backing(memory->line  ? memory->line->name
+						     : memory->act ? memory->act->map.name
+								   : "");
 	uint64_t offset = known->pgoff + (addr - known->start);
 
 	if (stated->prot && known->prot != truth->prot)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "harness/base/array.h"
 #include "harness/base/search.h"

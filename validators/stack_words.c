@@ -3,7 +3,6 @@
  * that the truth can predict must be right, whether or not a judged method reads them. */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "harness/base/return_address.h"
 #include "harness/judge/validator.h"

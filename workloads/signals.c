@@ -25,12 +25,6 @@ static struct {
 	size_t handled;
 } scene;
 
-static int is_emitted(uint64_t ip)
-{
-	return ip - (uintptr_t)scene.mix.arena.exec < scene.mix.arena.size ||
-	       ip - scene.mix.loaded.addr < scene.mix.loaded.size;
-}
-
 /* Arms the timer for the next signal. The timer is not periodic, so that interrupted code continues
  * between two signals however long the handler takes. Returns 0 or -errno. */
 static int set_timer(void)
@@ -52,7 +46,8 @@ static void handle_signal(int signal, siginfo_t *info, void *context)
 		return;
 	/* Run no path here: the interrupted native code may hold any lock. */
 	jp_arch_read_interrupted(context, &ip, &sp);
-	if (is_emitted(ip)) {
+	if (ip - (uintptr_t)scene.mix.arena.exec < scene.mix.arena.size ||
+	    ip - scene.mix.loaded.addr < scene.mix.loaded.size) {
 		paused = jp_path_interrupt(ip, sp, scene.own_stack);
 		jp_path_run(&scene.mix.paths[OUTER + scene.handled++ % INNER]);
 		set_timer();

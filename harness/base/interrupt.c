@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 

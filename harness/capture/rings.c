@@ -9,7 +9,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "harness/base/order.h"
 #include "harness/capture/recorder.h"
 #include "harness/capture/session.h"
 #include "harness/capture/worker.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* Functions in assembly, whose instructions are known: jp_code_outer() calls a "middle" function,

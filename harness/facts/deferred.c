@@ -2,8 +2,6 @@
 /* Facts about deferred user callchains, which the kernel walks on its way back to user space. */
 #include "harness/facts/read_chain.h"
 
-#include "harness/facts/test_region.h"
-
 enum { TOLD = 8 };
 
 /* Contents of a sample and of the later record with its deferred callchain. */

@@ -2,7 +2,6 @@
 #include "harness/facts/state_maps.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "harness/facts/test_region.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-#include <sys/types.h>
-
 #include "harness/facts/watch.h"
 
 /* Most bytes of a mapping's name in an answer: a path may be longer than an answer can be. */

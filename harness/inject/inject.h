@@ -2,7 +2,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "harness/base/error.h"
 #include "harness/inject/inject_summary.h"

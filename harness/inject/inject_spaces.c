@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "harness/base/order.h"
 #include "harness/base/text_pool.h"

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"

@@ -2,7 +2,6 @@
 #include "harness/report/ktap.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "harness/base/printable.h"
 #include "harness/model/causes/causes.h"

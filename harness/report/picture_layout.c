@@ -107,11 +107,6 @@ static int guess_bands(const struct jp_picture *picture, struct jp_picture_bands
 	return failed;
 }
 
-static bool is_shown(const struct jp_picture *picture, const struct jp_picture_band *band)
-{
-	return band->guessed ? band->used >= picture->nr_rows / GUESSED_SHARE + 1 : band->used > 0;
-}
-
 /* Finds the bands that have samples, true code or emitted code. Returns 0 or -ENOMEM. */
 static int find_bands(const struct jp_picture *picture, struct jp_picture_bands *bands)
 {
@@ -127,7 +122,9 @@ static int find_bands(const struct jp_picture *picture, struct jp_picture_bands 
 	for (size_t i = 0; i < picture->nr_rows; i++)
 		use_band(bands, picture->rows[i].ip);
 	for (size_t i = 0; i < bands->count; i++)
-		if (is_shown(picture, &bands->list[i]))
+		if (bands->list[i].guessed
+			    ? bands->list[i].used >= picture->nr_rows / GUESSED_SHARE + 1
+			    : bands->list[i].used > 0)
 			bands->list[nr_kept++] = bands->list[i];
 	bands->count = nr_kept;
 	return 0;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/report/results.h"
 
-#include <string.h>
-
 #include "harness/model/causes/causes.h"
 #include "harness/model/unwind/methods.h"
 #include "harness/outcome/expect.h"

@@ -2,7 +2,6 @@
 #include "harness/trace/announcements.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"

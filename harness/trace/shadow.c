@@ -2,7 +2,6 @@
 #include "harness/trace/shadow.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "harness/base/array.h"
 

@@ -32,29 +32,11 @@ struct pairing {
 	struct jp_map threads, processes;
 };
 
-static struct paired_thread *find_thread(struct pairing *pairing,
-					 const struct jp_truth_record *record)
-{
-	return jp_map_at(&pairing->threads, (uint64_t)record->pid << 32 | record->tid,
-			 sizeof(struct paired_thread));
-}
-
 /* Returns whether @record is the exit of a killed process, written by another process. A process's
  * own exit record has no duration. */
 static bool is_killed(const struct jp_truth_record *record)
 {
 	return record->type == JP_TRUTH_PROCESS_EXIT && record->before < record->after;
-}
-
-static bool starts_program_image(const struct jp_truth_record *record)
-{
-	return record->type == JP_TRUTH_PROCESS_START &&
-	       (record->start.how == JP_HOW_LAUNCH || record->start.how == JP_HOW_EXEC);
-}
-
-static bool is_start(const struct jp_truth_record *record)
-{
-	return record->type == JP_TRUTH_PROCESS_START || record->type == JP_TRUTH_THREAD_START;
 }
 
 static bool is_item(const struct jp_truth_record *record)
@@ -80,9 +62,11 @@ static bool update_thread(struct paired_thread *thread, const struct jp_truth_re
 						 .nr_gone = thread->nr_gone};
 		return true;
 	}
-	if (is_start(record)) {
+	if (record->type == JP_TRUTH_PROCESS_START || record->type == JP_TRUTH_THREAD_START) {
 		thread->alive = true;
-		thread->image = starts_program_image(record);
+		thread->image =
+			record->type == JP_TRUTH_PROCESS_START &&
+			(record->start.how == JP_HOW_LAUNCH || record->start.how == JP_HOW_EXEC);
 		thread->expected = JP_TRUTH_COMM;
 	} else {
 		thread->expected =
@@ -164,7 +148,9 @@ static void count_unpaired_starts(struct jp_truth_reader *reader, const struct p
 static int follow_record(struct jp_truth_reader *reader, struct pairing *pairing,
 			 const struct jp_truth_record *record)
 {
-	struct paired_thread *thread = find_thread(pairing, record);
+	struct paired_thread *thread =
+		jp_map_at(&pairing->threads, (uint64_t)record->pid << 32 | record->tid,
+			  sizeof(struct paired_thread));
 	struct paired_process *process =
 		jp_map_at(&pairing->processes, record->pid, sizeof(*process));
 

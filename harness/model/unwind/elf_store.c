@@ -184,11 +184,6 @@ void jp_elf_store_free(struct jp_elf_store *store)
 	free(store);
 }
 
-static bool are_ids_equal(const struct jp_build_id *id, const struct jp_build_id *other)
-{
-	return id->size == other->size && memcmp(id->bytes, other->bytes, id->size) == 0;
-}
-
 /* Opens elf/BUILDID, and checks that the file has that build id. */
 static struct jp_cfi *open_saved_file(const struct jp_elf_store *store, const char *build_id,
 				      struct jp_error *err)
@@ -319,7 +314,8 @@ struct jp_elf_entry *jp_elf_store_get(struct jp_elf_store *store, const struct j
 		id = *jp_file_finder_build_id(store->finder, name);
 	for (entry = path->value; entry; entry = entry->next)
 		if (entry->ino == mapping->ino && entry->gen == mapping->gen &&
-		    are_ids_equal(&entry->id, &id))
+		    entry->id.size == id.size &&
+		    memcmp(entry->id.bytes, id.bytes, entry->id.size) == 0)
 			return &entry->public;
 	entry = make_entry(mapping, &id, path);
 	if (!entry)

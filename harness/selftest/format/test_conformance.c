@@ -183,12 +183,6 @@ static int print_one(const char *format, const char *path, char **addresses)
 	return fflush(stdout) != 0;
 }
 
-static bool mappings_equal(const struct jp_procmap *a, const struct jp_procmap *b)
-{
-	return a->start == b->start && a->end == b->end && a->ino == b->ino &&
-	       !strcmp(a->name, b->name);
-}
-
 /* Cuts maps at every byte. A cut is accepted only at the end of a line, until the first bad line;
  * earlier lines stay. */
 static bool cut_procmaps(const char *text, size_t size, char *reason)
@@ -214,7 +208,10 @@ static bool cut_procmaps(const char *text, size_t size, char *reason)
 		good = ret ? !is_line_end || bad_line : is_line_end && !bad_line && count == lines;
 		if (!ret) {
 			for (size_t i = 0; i < count_before && good; i++)
-				good = mappings_equal(&before[i], &maps[i]);
+				good = before[i].start == maps[i].start &&
+				       before[i].end == maps[i].end &&
+				       before[i].ino == maps[i].ino &&
+				       !strcmp(before[i].name, maps[i].name);
 			free(before);
 			before = maps;
 			count_before = count;

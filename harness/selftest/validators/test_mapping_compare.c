@@ -76,15 +76,6 @@ static const struct row rows[] = {
 	 "/lib/a.so", "kind"},
 };
 
-static struct jp_event make_record(const struct row *row)
-{
-	return (struct jp_event)MADE_EVENT(MAP, 0, 0, .map.addr = 0x10000, .map.len = 0x2000,
-					   .map.pgoff = row->pgoff, .map.maj = row->maj,
-					   .map.min = row->min, .map.ino = row->ino,
-					   .map.has_identity = true, .map.prot = row->prot,
-					   .map.flags = row->flags, .map.name = row->name);
-}
-
 static bool texts_equal(const char *a, const char *b)
 {
 	return a && b ? strcmp(a, b) == 0 : a == b;
@@ -95,7 +86,11 @@ TEST(records)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct jp_memory memory = {.line = rows[i].line, .shift = rows[i].shift};
 		const struct jp_executable truth = {.prot = RX, .distance = rows[i].moved};
-		struct jp_event record = make_record(&rows[i]);
+		struct jp_event record = (struct jp_event)MADE_EVENT(
+			MAP, 0, 0, .map.addr = 0x10000, .map.len = 0x2000,
+			.map.pgoff = rows[i].pgoff, .map.maj = rows[i].maj, .map.min = rows[i].min,
+			.map.ino = rows[i].ino, .map.has_identity = true, .map.prot = rows[i].prot,
+			.map.flags = rows[i].flags, .map.name = rows[i].name);
 		const char *first, *last;
 
 		first = jp_mapping_record_differs(&memory, &truth, &record, false, 0x10000);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tests errors of reading untrusted jitdumps; test_conformance.c tests what is read. */
-#include "harness/base/shortage.h"
 #include "harness/format/jit/jitdump_read.h"
 #include "harness/selftest/support/made_jitdump.h"
 

@@ -88,16 +88,6 @@ static struct jp_perf_layout make_layout(uint64_t sample_type, bool sample_id)
 }
 
 #define SAME(member) (a->member == b->member)
-static bool are_maps_equal(const struct jp_event *a, const struct jp_event *b)
-{
-	return SAME(map.addr) && SAME(map.len) && SAME(map.pgoff) && SAME(map.maj) &&
-	       SAME(map.min) && SAME(map.ino) && SAME(map.gen) && SAME(map.prot) &&
-	       SAME(map.flags) && SAME(map.has_identity) && SAME(map.build_id_size) &&
-	       !a->map.build_id == !b->map.build_id &&
-	       (!a->map.build_id ||
-		memcmp(a->map.build_id, b->map.build_id, a->map.build_id_size) == 0) &&
-	       !strcmp(a->map.name, b->map.name);
-}
 
 /* Registers are decoded only for a known machine. */
 static bool are_regs_equal(const struct jp_event *a, const struct jp_event *b)
@@ -107,16 +97,6 @@ static bool are_regs_equal(const struct jp_event *a, const struct jp_event *b)
 				   a->sample.regs->r[16] == b->sample.regs->r[16]);
 }
 
-static bool are_samples_equal(const struct jp_event *a, const struct jp_event *b)
-{
-	return SAME(sample.ip) && SAME(sample.user) && SAME(sample.period) &&
-	       SAME(sample.nr_chain) &&
-	       memcmp(a->sample.chain, b->sample.chain, a->sample.nr_chain * 8) == 0 &&
-	       SAME(sample.regs_abi) && are_regs_equal(a, b) && SAME(sample.stack_size) &&
-	       SAME(sample.stack_asked) &&
-	       memcmp(a->sample.stack, b->sample.stack, a->sample.stack_size) == 0;
-}
-
 /* Returns whether all fields but those of the sample id are equal. */
 static bool is_same_event(const struct jp_event *a, const struct jp_event *b)
 {
@@ -124,9 +104,20 @@ static bool is_same_event(const struct jp_event *a, const struct jp_event *b)
 		return false;
 	switch (a->type) {
 	case JP_EVENT_SAMPLE:
-		return are_samples_equal(a, b);
+		return SAME(sample.ip) && SAME(sample.user) && SAME(sample.period) &&
+		       SAME(sample.nr_chain) &&
+		       memcmp(a->sample.chain, b->sample.chain, a->sample.nr_chain * 8) == 0 &&
+		       SAME(sample.regs_abi) && are_regs_equal(a, b) && SAME(sample.stack_size) &&
+		       SAME(sample.stack_asked) &&
+		       memcmp(a->sample.stack, b->sample.stack, a->sample.stack_size) == 0;
 	case JP_EVENT_MAP:
-		return are_maps_equal(a, b);
+		return SAME(map.addr) && SAME(map.len) && SAME(map.pgoff) && SAME(map.maj) &&
+		       SAME(map.min) && SAME(map.ino) && SAME(map.gen) && SAME(map.prot) &&
+		       SAME(map.flags) && SAME(map.has_identity) && SAME(map.build_id_size) &&
+		       !a->map.build_id == !b->map.build_id &&
+		       (!a->map.build_id ||
+			memcmp(a->map.build_id, b->map.build_id, a->map.build_id_size) == 0) &&
+		       !strcmp(a->map.name, b->map.name);
 	case JP_EVENT_COMM:
 		return !strcmp(a->comm.name, b->comm.name) && SAME(comm.exec);
 	case JP_EVENT_FORK:

@@ -42,17 +42,6 @@ static struct jp_event make_act(enum jp_event_type type, uint32_t pid, uint64_t 
 /* The snapshot's entry for the code. */
 enum snapshot_entry { ABSENT, NAMED, PATHLESS, WRITABLE };
 
-static struct jp_procmap make_entry(enum snapshot_entry entry)
-{
-	return (struct jp_procmap){
-		.start = entry == ABSENT ? 8 * CODE : CODE,
-		.end = (entry == ABSENT ? 8 * CODE : CODE) + SIZE,
-		.prot = entry == WRITABLE ? JP_PROT_READ | JP_PROT_WRITE
-					  : JP_PROT_READ | JP_PROT_EXEC,
-		.name = entry == NAMED ? "/lib" : "",
-	};
-}
-
 /* A process, its snapshot's entry, its record, and its act in the truth. */
 static struct {
 	struct jp_event act;
@@ -70,7 +59,13 @@ static void set_scene(enum jp_event_type type, uint64_t acted, enum snapshot_ent
 		      uint64_t recorded)
 {
 	scene.act = make_act(type, PID, acted);
-	scene.map = make_entry(entry);
+	scene.map = (struct jp_procmap){
+		.start = entry == ABSENT ? 8 * CODE : CODE,
+		.end = (entry == ABSENT ? 8 * CODE : CODE) + SIZE,
+		.prot = entry == WRITABLE ? JP_PROT_READ | JP_PROT_WRITE
+					  : JP_PROT_READ | JP_PROT_EXEC,
+		.name = entry == NAMED ? "/lib" : "",
+	};
 	scene.snapshot = (struct jp_snapshot){PID, SNAPSHOT, READ, &scene.map, 1};
 	scene.truth = (struct jp_truth){.acts = &scene.act, .nr_acts = acted != NEVER};
 	scene.span = (struct jp_span){.pid = PID,
