@@ -55,7 +55,7 @@ static bool lacks_act(const struct act_records *state, const struct exec_record 
 	const uint64_t slack = state->view->evidence->info.slack;
 	const struct jp_executable *executable;
 	size_t cursor = SIZE_MAX;
-	bool known = false;
+	bool is_known = false;
 
 	while ((executable = jp_executables_next(&state->truth, record->pid, record->start,
 						 record->end, &cursor))) {
@@ -65,9 +65,9 @@ static bool lacks_act(const struct act_records *state, const struct exec_record 
 			continue;
 		if (record->time <= executable->open_after + slack)
 			return false;
-		known |= state->truth.memories[executable->memory].act != NULL;
+		is_known |= state->truth.memories[executable->memory].act != NULL;
 	}
-	return known;
+	return is_known;
 }
 
 /* The operations that may have caused a record. */
@@ -83,7 +83,7 @@ static struct record_acts find_acts(const struct act_records *state,
 	const struct jp_truth *truth = state->view->evidence->truth;
 	const uint64_t slack = state->view->evidence->info.slack;
 	struct record_acts acts = {0};
-	bool touched = false;
+	bool is_touched = false;
 	size_t i;
 
 	jp_search(i, truth->nr_acts, truth->acts[i].before + state->longest + slack < record->time);
@@ -95,8 +95,8 @@ static struct record_acts find_acts(const struct act_records *state,
 		if (act->after + slack < record->time ||
 		    !jp_event_touches(act, record->start, record->end - record->start))
 			continue;
-		acts.several |= touched;
-		touched = true;
+		acts.several |= is_touched;
+		is_touched = true;
 		if ((act->type != JP_EVENT_MAP && act->type != JP_EVENT_PROTECT) ||
 		    !(act->map.prot & JP_PROT_EXEC))
 			continue;

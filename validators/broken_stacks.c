@@ -208,17 +208,17 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 
 	/* A stream of observations stores every stack as a chain. */
 	enum jp_method held = event->observed ? JP_CHAIN : method;
-	bool predicted;
+	bool is_predicted;
 
 	jp_unwind(stacks->unwinder, stacks->view->spaces, event, held, buf, MAX_FRAMES,
 		  &seen.unwound);
 	decide_verdict(stacks, event, &seen);
-	predicted = jp_stack_is_predicted(&stacks->truth, held, &seen.unwound, sp,
-					  event->sample.stack_size);
-	count->nr_predicted += predicted;
+	is_predicted = jp_stack_is_predicted(&stacks->truth, held, &seen.unwound, sp,
+					     event->sample.stack_size);
+	count->nr_predicted += is_predicted;
 	if (event->observed)
 		jp_stack_leaves_add(&stacks->leaves, jp_stack_leaf_find(&stacks->truth),
-				    seen.verdict, predicted, 1);
+				    seen.verdict, is_predicted, 1);
 	count_verdict(stacks, event, method, seen.verdict);
 	count->flagged += seen.verdict == JP_SHORT && seen.unwound.is_incomplete;
 	count->complete += seen.fault.kind == JP_FAULT_COMPLETE;
@@ -299,7 +299,7 @@ static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 	const struct jp_evidence *evidence = stacks->evidence;
 	struct jp_truth_stack *truth = &stacks->truth;
 	uint64_t buf[MAX_FRAMES], ip, sp;
-	bool noted = false;
+	bool is_noted = false;
 
 	if (jp_sample_has_no_frame(evidence, event))
 		return jp_stack_counts_stackless(&stacks->counts, stacks->view, event);
@@ -332,8 +332,8 @@ static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 			stacks->counts.methods[method].verdicts[JP_UNJUDGED]++;
 			stacks->counts.methods[method].in_kernel[JP_UNJUDGED] +=
 				jp_event_cpu_mode(event) == JP_CPU_KERNEL;
-			stacks->counts.unjudged += !noted;
-			noted = true;
+			stacks->counts.unjudged += !is_noted;
+			is_noted = true;
 			failed = report_to_listener(
 				stacks, event,
 				&(struct jp_decision){.method = method, .verdict = JP_UNJUDGED});
@@ -347,12 +347,12 @@ static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 				return failed;
 			continue;
 		}
-		if (!noted)
+		if (!is_noted)
 			failed = jp_stack_counts_place(
 				&stacks->counts,
 				truth->activation->path->functions[truth->depth]->id,
 				truth->offset);
-		noted = true;
+		is_noted = true;
 		if (!failed)
 			failed = judge_method(stacks, event, method, sp, buf);
 		if (failed)

@@ -63,7 +63,7 @@ static struct jp_incarnation *find_incarnation(const struct jp_incarnations *inc
 bool jp_incarnations_has_other(const struct jp_incarnations *incarnations, uint32_t pid,
 			       const char *name)
 {
-	bool has_others = false, known = false;
+	bool has_others = false, is_known = false;
 
 	for (size_t i = 0; i < incarnations->count; i++) {
 		const struct jp_truth_code *code = incarnations->incarnations[i].code;
@@ -71,10 +71,10 @@ bool jp_incarnations_has_other(const struct jp_incarnations *incarnations, uint3
 
 		if (is_same_name && code->pid == pid)
 			return false;
-		known |= code->pid == pid;
+		is_known |= code->pid == pid;
 		has_others |= is_same_name;
 	}
-	return known && has_others;
+	return is_known && has_others;
 }
 
 static bool has_dump(const struct jp_code_loads *loads, uint32_t pid)

@@ -51,30 +51,30 @@ static bool may_have_had_name(const struct comm *comm, uint32_t tid, uint64_t ti
 }
 
 /* Returns whether the exec flag (PERF_RECORD_MISC_COMM_EXEC) of @event is right: with it, readers
- * drop all mappings of the process. @synthesized: the record was synthesized from /proc and must
+ * drop all mappings of the process. @is_synthesized: the record was synthesized from /proc and must
  * not have the flag. Accepts records that a gate backfills, which gate_names.c judges, and events
  * that a control left out, which have no record. */
 static bool has_right_exec_flag(const struct comm *comm, const struct jp_task_name *name,
-				const struct jp_event *event, bool synthesized)
+				const struct jp_event *event, bool is_synthesized)
 {
 	const uint64_t slack = comm->view->evidence->info.slack;
-	bool exec = false, had_other_name = false;
+	bool is_exec = false, had_other_name = false;
 
 	if (!event->record || jp_gate_backfilled(comm->view->evidence, event))
 		return true;
-	if (synthesized)
+	if (is_synthesized)
 		return !event->comm.exec;
 	for (const struct jp_task_name *task_name = name; task_name->tid == event->tid;
 	     task_name--) {
 		bool now = task_name->before <= event->time + slack &&
 			   event->time <= task_name->after + slack;
 
-		exec |= now && (task_name->exec || task_name->launch);
+		is_exec |= now && (task_name->exec || task_name->launch);
 		had_other_name |= now && !task_name->exec;
 		if (task_name == comm->tasks.names)
 			break;
 	}
-	return event->comm.exec ? exec : !exec || had_other_name;
+	return event->comm.exec ? is_exec : !is_exec || had_other_name;
 }
 
 /* Returns whether @text is the launcher's name before its exec: perf-exec for perf's child
@@ -92,26 +92,27 @@ static int judge_record(struct comm *comm, const struct jp_event *event)
 	const struct jp_capture_info *info = &comm->view->evidence->info;
 	/* Records that our capture synthesized describe any time before sampling began. perf's have
 	 * time 0; perf may enable its events before it reports that. */
-	bool synthesized = event->time < (info->first_enabled ?: 1);
+	bool is_synthesized = event->time < (info->first_enabled ?: 1);
 	const struct jp_task_name *name;
 	const char *cause;
-	bool right = may_have_had_name(
-		comm, event->tid,
-		synthesized ? info->sampling : jp_gate_reported_time(comm->view->evidence, event),
-		event->comm.name, &name);
+	bool right = may_have_had_name(comm, event->tid,
+				       is_synthesized
+					       ? info->sampling
+					       : jp_gate_reported_time(comm->view->evidence, event),
+				       event->comm.name, &name);
 
 	for (const struct jp_task_name *task_name = name;
-	     task_name && synthesized && !right && task_name > comm->tasks.names &&
+	     task_name && is_synthesized && !right && task_name > comm->tasks.names &&
 	     task_name[-1].tid == event->tid;
 	     task_name--)
 		right = task_name[-1].text && strcmp(task_name[-1].text, event->comm.name) == 0;
-	right |= synthesized && is_launcher(name, event->comm.name);
+	right |= is_synthesized && is_launcher(name, event->comm.name);
 	comm->records++;
 	cause = !name || name->pid != event->pid
 			? jp_sample_stranger_cause(comm->view->evidence, event->pid)
-		: !right                                               ? "other-text"
-		: !has_right_exec_flag(comm, name, event, synthesized) ? "other-exec"
-								       : NULL;
+		: !right                                                  ? "other-text"
+		: !has_right_exec_flag(comm, name, event, is_synthesized) ? "other-exec"
+									  : NULL;
 	comm->wrong_records += cause != NULL;
 	return !cause ? 0
 		      : jp_findings_count_failure(

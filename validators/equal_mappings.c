@@ -99,8 +99,8 @@ static int mark_difference_counted(struct equal *equal, uint32_t pid,
 				   const struct mapping_difference *different, bool *first)
 {
 	const struct jp_executable *truth = different->truth, *last = different->last_true;
-	const bool extra = !truth && last && strcmp(different->cause, "invented") != 0;
-	uint64_t identity = extra            ? last->close_before
+	const bool is_extra = !truth && last && strcmp(different->cause, "invented") != 0;
+	uint64_t identity = is_extra         ? last->close_before
 			    : equal->nothing ? 0
 			    : truth && !different->recorded
 				    ? (equal->truth.memories[truth->memory].act
@@ -108,7 +108,7 @@ static int mark_difference_counted(struct equal *equal, uint32_t pid,
 					       : (uint64_t)(truth - equal->truth.list))
 				    : different->recorded->at;
 	uint64_t kind = !truth ? 0 : different->recorded ? 1 : equal->nothing ? 3 : 2;
-	uint64_t key = (uint64_t)(extra ? last->pid : pid) << 42 ^ identity << 2 ^ kind;
+	uint64_t key = (uint64_t)(is_extra ? last->pid : pid) << 42 ^ identity << 2 ^ kind;
 	uint64_t *listed = jp_map_at(&equal->listed, key, sizeof(*listed));
 
 	if (!listed)
@@ -136,10 +136,10 @@ static int report(struct equal *equal, const struct jp_mapping_point *point,
 	const struct jp_mapping *known = different->recorded;
 	const struct jp_procmap *line = truth ? equal->truth.memories[truth->memory].line : NULL;
 	char shown_text[128] = "nothing", true_text[128] = "nothing";
-	bool first;
-	int failed = mark_difference_counted(equal, point->pid, different, &first);
+	bool is_first;
+	int failed = mark_difference_counted(equal, point->pid, different, &is_first);
 
-	if (failed || !first)
+	if (failed || !is_first)
 		return failed;
 	++*count;
 	if (truth)
@@ -277,12 +277,12 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 	const struct jp_mapping *known = jp_replay_find(equal->spaces, point->pid, start);
 	const struct jp_executable *truth = NULL, *loaded = NULL;
 	struct mapping_difference different = {.start = start, .end = end};
-	bool possible = false;
+	bool is_possible = false;
 
 	for (size_t i = first; i < equal->nr_now && equal->current[i]->start <= start; i++) {
 		if (equal->current[i]->end <= start)
 			continue;
-		possible = true;
+		is_possible = true;
 		if (certainly_exists(equal, equal->current[i], point->time))
 			truth = equal->current[i];
 	}
@@ -293,9 +293,9 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 	if (!truth)
 		loaded = find_loaded_segment(equal, point->pid, known, end, point->time);
 	/* The program loader changes mappings later without a record; the truth lacks this, too. */
-	possible |= loaded &&
-		    jp_executable_may_exist(loaded, point->time, point->time, evidence->info.slack);
-	if (!truth && possible) {
+	is_possible |= loaded && jp_executable_may_exist(loaded, point->time, point->time,
+							 evidence->info.slack);
+	if (!truth && is_possible) {
 		equal->nr_unjudged += equal->injected ? 0 : end - start;
 		return 0;
 	}

@@ -76,13 +76,13 @@ enum jp_verdict jp_frame_verdict(uint64_t *recorded, uint32_t nr_seen, const uin
 								 must, nr_must, complete, nr_whole);
 	enum jp_verdict whole_verdict = judge_with_unnamed_filled(
 		recorded, nr_seen, complete, nr_whole, must, nr_must, complete, nr_whole);
-	bool unnamed = false;
+	bool is_unnamed = false;
 
-	for (uint32_t i = 0; i < nr_seen && !unnamed; i++)
-		unnamed = recorded[i] == JP_FRAME_UNNAMED;
+	for (uint32_t i = 0; i < nr_seen && !is_unnamed; i++)
+		is_unnamed = recorded[i] == JP_FRAME_UNNAMED;
 	must_verdict = must_verdict > whole_verdict ? must_verdict : whole_verdict;
-	return unnamed && (must_verdict == JP_WRONG || must_verdict == JP_EXTRA) ? JP_HOLE
-										 : must_verdict;
+	return is_unnamed && (must_verdict == JP_WRONG || must_verdict == JP_EXTRA) ? JP_HOLE
+										    : must_verdict;
 }
 
 bool jp_frame_has_all_code_named(const struct jp_truth *truth)

@@ -140,8 +140,8 @@ static int judge_bytes(struct jitdump_records *state, const struct jp_truth_code
 {
 	const struct jp_machine *machine = state->view->machine;
 	const struct jp_truth_layout *layout = code->layout;
-	const bool launched = jp_is_of_launched_image(state->view->evidence->truth, code);
-	const uint64_t key = (uint64_t)launched << 32 | layout->id;
+	const bool is_launched = jp_is_of_launched_image(state->view->evidence->truth, code);
+	const uint64_t key = (uint64_t)is_launched << 32 | layout->id;
 	struct layout_bytes *first = jp_map_at(&state->layouts, key, sizeof(*first));
 
 	if (!first)

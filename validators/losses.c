@@ -71,8 +71,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 {
 	const struct loss_state *state = view->state;
 	struct jp_capture_info info = view->evidence->info;
-	const bool witnessed = state->steady && state->period && !info.breakpoints &&
-			       jp_evidence_is_witnessed(view->evidence);
+	const bool is_witnessed = state->steady && state->period && !info.breakpoints &&
+				  jp_evidence_is_witnessed(view->evidence);
 	uint64_t total;
 
 	jp_losses_add(&state->losses, &info);
@@ -80,7 +80,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 		total = UINT64_MAX;
 	jp_findings_add_with_role(&view->findings, &lost,
 				  jp_metric_rate("lost.samples", info.lost_samples, total));
-	jp_findings_add_with_role(&view->findings, witnessed ? NULL : &lost,
+	jp_findings_add_with_role(&view->findings, is_witnessed ? NULL : &lost,
 				  jp_metric_count("lost.throttled", state->losses.nr_throttled));
 	return 0;
 }

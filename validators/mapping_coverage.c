@@ -92,18 +92,18 @@ static const char *find_other_cause(const struct jp_coverage *coverage, const st
 static int judge_piece(struct jp_coverage *coverage, const struct jp_span *truth, uint64_t start,
 		       uint64_t end, uint64_t from, uint64_t to)
 {
-	bool known = false, has_other = false;
+	bool is_known = false, has_other = false;
 	uint64_t uncovered = 0;
 	char text[96];
 
-	if (find_uncovered_time(coverage, truth, start, end, from, to, &uncovered, &known,
+	if (find_uncovered_time(coverage, truth, start, end, from, to, &uncovered, &is_known,
 				&has_other))
 		return -ENOMEM;
 	coverage->true_area += (double)(end - start) * (to - from) / 1e9;
 	coverage->known_area += (double)(end - start) * (to - from - uncovered) / 1e9;
 	if (!uncovered)
 		return 0;
-	if (known) {
+	if (is_known) {
 		coverage->late++;
 		coverage->late_ns = jp_max(coverage->late_ns, uncovered);
 		snprintf(text, sizeof(text), "not known for %" PRIu64 " ns of %" PRIu64, uncovered,

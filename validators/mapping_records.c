@@ -37,8 +37,8 @@ static bool find_time(const struct mapping_records *state, const struct jp_event
 	const uint64_t time = jp_gate_reported_time(evidence, record);
 
 	/* A record that a control left out has no bytes, and has the time of its operation. */
-	bool possible = !record->record ||
-			record->time + evidence->info.slack >= evidence->info.first_enabled;
+	bool is_possible = !record->record ||
+			   record->time + evidence->info.slack >= evidence->info.first_enabled;
 
 	*live = record->record &&
 		record->time > (evidence->info.first_enabled ?: evidence->info.enabled);
@@ -53,10 +53,10 @@ static bool find_time(const struct mapping_records *state, const struct jp_event
 			continue;
 		*from = jp_min(*from, snapshot->before);
 		*to = jp_max(*to, snapshot->after);
-		possible = true;
+		is_possible = true;
 		*live = false;
 	}
-	return possible;
+	return is_possible;
 }
 
 /* Returns the end of the memory, from @addr on, that @record describes correctly. If the record is
@@ -69,9 +69,9 @@ static uint64_t find_right_end(const struct mapping_records *state, const struct
 	const struct jp_executable *executable;
 	size_t cursor = SIZE_MAX;
 	uint64_t from, to;
-	bool live;
+	bool is_live;
 
-	if (!find_time(state, record, &from, &to, &live)) {
+	if (!find_time(state, record, &from, &to, &is_live)) {
 		*cause = "time";
 		return addr;
 	}
@@ -82,9 +82,10 @@ static uint64_t find_right_end(const struct mapping_records *state, const struct
 		if (!jp_executable_may_exist(executable, from, to, state->evidence->info.slack))
 			continue;
 		differs = jp_mapping_record_differs(&state->truth.memories[executable->memory],
-						    executable, record, live, addr);
+						    executable, record, is_live, addr);
 		if (!differs)
-			return live && jp_executable_is_loaded(&state->truth, executable, addr, end)
+			return is_live && jp_executable_is_loaded(&state->truth, executable, addr,
+								  end)
 				       ? end
 				       : executable->end;
 		*cause = differs;
@@ -137,9 +138,9 @@ static bool is_within(const struct mapping_records *state, const struct jp_event
 	const struct jp_executable *executable;
 	size_t cursor = SIZE_MAX;
 	uint64_t from, to;
-	bool live;
+	bool is_live;
 
-	find_time(state, record, &from, &to, &live);
+	find_time(state, record, &from, &to, &is_live);
 	while ((executable =
 			jp_executables_next(&state->truth, record->pid, addr, addr + 1, &cursor)))
 		if (executable->start < addr && executable->open_after + slack <= from &&
@@ -171,11 +172,11 @@ static int find_partial_record(struct mapping_records *state, const struct jp_ev
 			       const char **cause)
 {
 	const uint64_t end = record->map.addr + record->map.len;
-	bool before, behind, live;
+	bool before, behind, is_live;
 	uint64_t from, to;
 
-	find_time(state, record, &from, &to, &live);
-	if (!live)
+	find_time(state, record, &from, &to, &is_live);
+	if (!is_live)
 		return 0;
 	if (jp_mapping_halves_note(&state->halves, record, &before, &behind))
 		return -ENOMEM;
@@ -238,14 +239,14 @@ static int judge_record(struct mapping_records *state, const struct jp_event *re
 	const uint64_t end = record->map.addr + record->map.len;
 	uint64_t reached = record->map.addr, next = reached;
 	const char *cause = "invented", *impossible, *half = NULL;
-	const bool watched = jp_sample_is_watched(state->evidence, record->pid, UINT64_MAX) &&
-			     !is_before_launch(state, record);
+	const bool is_watched = jp_sample_is_watched(state->evidence, record->pid, UINT64_MAX) &&
+				!is_before_launch(state, record);
 	uint64_t from, to;
-	bool live;
+	bool is_live;
 
-	if (!(record->map.prot & JP_PROT_EXEC) || (record->kernel_map && !watched))
+	if (!(record->map.prot & JP_PROT_EXEC) || (record->kernel_map && !is_watched))
 		return 0;
-	if (!watched) {
+	if (!is_watched) {
 		state->unknown++;
 		return jp_findings_count_failure(
 			&state->view->findings, "mappings.unknown", "unwatched",
@@ -257,11 +258,11 @@ static int judge_record(struct mapping_records *state, const struct jp_event *re
 	impossible = find_impossible_attribute(state, record);
 	if (impossible)
 		cause = impossible;
-	find_time(state, record, &from, &to, &live);
+	find_time(state, record, &from, &to, &is_live);
 	while (!impossible && reached < end &&
 	       (next = find_right_end(state, record, reached, &cause)) > reached) {
 		reached = next;
-		if (live && reached < end && is_border(state, record, reached)) {
+		if (is_live && reached < end && is_border(state, record, reached)) {
 			cause = "two";
 			break;
 		}

@@ -76,10 +76,10 @@ static bool is_within_exec(const struct modes *modes, const struct jp_event *eve
  * thread, which has ended. Returns 0 or -ENOMEM. */
 static int note_task(struct modes *modes, const struct jp_event *event)
 {
-	const bool exec = event->type == JP_EVENT_COMM && event->comm.exec;
+	const bool is_exec = event->type == JP_EVENT_COMM && event->comm.exec;
 	bool *ended;
 
-	if (event->type != JP_EVENT_FORK && event->type != JP_EVENT_EXIT && !exec)
+	if (event->type != JP_EVENT_FORK && event->type != JP_EVENT_EXIT && !is_exec)
 		return 0;
 	ended = jp_map_at(&modes->ended, event->tid, sizeof(*ended));
 	if (!ended)

@@ -102,10 +102,10 @@ static int report(struct named_stacks *stacks, const struct jp_event *event, con
 static void count_callers(struct named_stacks *stacks, const uint64_t *frames)
 {
 	for (uint32_t i = 1; i < stacks->nr_seen; i++) {
-		const bool emitted = frames[i] >= JP_FRAME_FIRST;
+		const bool is_emitted = frames[i] >= JP_FRAME_FIRST;
 
-		stacks->callers += emitted;
-		stacks->nameless += emitted && stacks->recorded[i] == JP_FRAME_UNNAMED;
+		stacks->callers += is_emitted;
+		stacks->nameless += is_emitted && stacks->recorded[i] == JP_FRAME_UNNAMED;
 	}
 }
 

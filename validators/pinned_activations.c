@@ -110,11 +110,11 @@ static bool is_live(const struct jp_evidence *evidence, const struct jp_event *e
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
-	const bool sample = event->type == JP_EVENT_SAMPLE;
-	const uint32_t tid = sample ? event->tid : event->by_tid;
+	const bool is_sample = event->type == JP_EVENT_SAMPLE;
+	const uint32_t tid = is_sample ? event->tid : event->by_tid;
 
 	return tid && event->time && !event->observed && event->asked && event->asked->cpus &&
-			       (sample || is_live(view->evidence, event))
+			       (is_sample || is_live(view->evidence, event))
 		       ? judge_run(view, tid, event)
 		       : 0;
 }

@@ -249,15 +249,15 @@ static int check_event(struct record_rules *rules, const struct jp_event *event,
 static int check_live_record(struct record_rules *rules, const struct jp_event *event,
 			     const char **cause)
 {
-	const bool sample = event->type == JP_EVENT_SAMPLE;
+	const bool is_sample = event->type == JP_EVENT_SAMPLE;
 	const uint32_t cpus = rules->view->evidence->watched.cpus;
 	const bool is_located =
-		event->asked->cpus && (sample ? event->asked->ids : is_live(rules, event));
+		event->asked->cpus && (is_sample ? event->asked->ids : is_live(rules, event));
 	int failed;
 
 	*cause = jp_record_check_live_fields(event)
-			 ?: (sample ? check_dump(rules, event)
-				    : check_task(event)); /* perf_event_mmap_match() */
+			 ?: (is_sample ? check_dump(rules, event)
+				       : check_task(event)); /* perf_event_mmap_match() */
 	if (!*cause && event->type == JP_EVENT_MAP && !(event->map.prot & JP_PROT_EXEC) &&
 	    !event->asked->data && is_live(rules, event))
 		*cause = "not-asked";
@@ -265,7 +265,7 @@ static int check_live_record(struct record_rules *rules, const struct jp_event *
 		*cause = "no-such-cpu";
 	failed = !*cause && is_located ? check_place(rules, event, cause) : 0;
 	failed = failed ?: !*cause && event->asked->threads ? check_order(rules, event, cause) : 0;
-	return failed ?: !*cause && sample && is_located ? check_event(rules, event, cause) : 0;
+	return failed ?: !*cause && is_sample && is_located ? check_event(rules, event, cause) : 0;
 }
 
 static int report(struct record_rules *rules, const char *cause, const struct jp_event *event)

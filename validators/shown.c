@@ -87,33 +87,33 @@ static int compare_top(struct shown_comparison *comparison)
 {
 	const struct jp_shown_frame *top = &comparison->sample->top;
 	const struct jp_held *held = comparison->held;
-	const bool user = held->event->sample.user;
+	const bool is_user = held->event->sample.user;
 
 	if (comparison->sample->has_top && !top->placed)
 		return 0;
 	comparison->state->nr_judged[TOP]++;
-	if (user && !top->placed)
+	if (is_user && !top->placed)
 		return report(comparison, TOP, (struct jp_shown_difference){.cause = "no-address"},
 			      "no address shown");
-	if (user ? jp_shown_frame_has_address(
-			   top, held->ip, false,
-			   jp_replay_find_as_perf(comparison->state->view->spaces, held->event->pid,
-						  held->ip))
-		 : !top->placed)
+	if (is_user ? jp_shown_frame_has_address(
+			      top, held->ip, false,
+			      jp_replay_find_as_perf(comparison->state->view->spaces,
+						     held->event->pid, held->ip))
+		    : !top->placed)
 		return 0;
 	return report(comparison, TOP, (struct jp_shown_difference){.cause = "other-address"},
 		      "shown at %" PRIx64, top->addr);
 }
 
-/* Returns the mapping that contains frame number @index of the held callchain or, if @unwound, of
- * the walk of the stack dump; NULL: none. */
-static const struct jp_mapping *find_place(const struct shown_comparison *comparison, bool unwound,
-					   uint32_t index)
+/* Returns the mapping that contains frame number @index of the held callchain or, if @is_unwound,
+ * of the walk of the stack dump; NULL: none. */
+static const struct jp_mapping *find_place(const struct shown_comparison *comparison,
+					   bool is_unwound, uint32_t index)
 {
 	const struct jp_held *held = comparison->held;
-	const uint64_t *frames = unwound ? held->dump : held->user_chain;
+	const uint64_t *frames = is_unwound ? held->dump : held->user_chain;
 
-	if (index >= (unwound ? held->nr_dump : held->nr_user))
+	if (index >= (is_unwound ? held->nr_dump : held->nr_user))
 		return NULL;
 	return jp_replay_find_as_perf(comparison->state->view->spaces, held->event->pid,
 				      frames[index] - (index > 0));
@@ -176,12 +176,12 @@ static int compare_frames(struct shown_comparison *comparison)
 
 /* Judges the name that @frame shows for @addr, unless another name of the sample was wrong. */
 static int compare_name(struct shown_comparison *comparison, const struct jp_shown_frame *frame,
-			uint64_t addr, bool caller, bool *judged, bool *wrong)
+			uint64_t addr, bool is_caller, bool *judged, bool *wrong)
 {
 	const char *cause =
 		*wrong ? NULL
 		       : jp_shown_name_cause(&comparison->state->naming, comparison->held->event,
-					     frame, addr - caller, caller, judged);
+					     frame, addr - is_caller, is_caller, judged);
 	const struct jp_mapping *mapping;
 
 	/* Other readers may know more than perf's rules do. */
@@ -190,7 +190,7 @@ static int compare_name(struct shown_comparison *comparison, const struct jp_sho
 		return 0;
 	*wrong = true;
 	mapping = jp_replay_find_as_perf(comparison->state->view->spaces,
-					 comparison->held->event->pid, addr - caller);
+					 comparison->held->event->pid, addr - is_caller);
 	return report(comparison, NAMES,
 		      (struct jp_shown_difference){.cause = cause,
 						   .mapping = mapping ? mapping->name : ""},
@@ -204,11 +204,11 @@ static int compare_names(struct shown_comparison *comparison)
 	const uint64_t *frames = held->dump && !held->chained ? held->dump : held->user_chain;
 	uint32_t count = held->dump && !held->chained ? held->nr_dump : held->nr_user;
 	const struct jp_shown_frame *top = &comparison->sample->top;
-	bool judged = false, wrong = false;
+	bool is_judged = false, is_wrong = false;
 	int failed = 0;
 
 	if (held->event->sample.user && comparison->sample->has_top)
-		failed = compare_name(comparison, top, held->ip, false, &judged, &wrong);
+		failed = compare_name(comparison, top, held->ip, false, &is_judged, &is_wrong);
 	/* The true addresses of frames after a difference are unknown. A wrong frame can have the
 	 * right address relative to its file. */
 	if (fault->cause && fault->frame < count)
@@ -217,9 +217,9 @@ static int compare_names(struct shown_comparison *comparison)
 	if (comparison->sample->count < count)
 		count = (uint32_t)comparison->sample->count;
 	for (uint32_t i = 0; i < count && !failed; i++)
-		failed = compare_name(comparison, &comparison->frames[i], frames[i], i > 0, &judged,
-				      &wrong);
-	comparison->state->nr_judged[NAMES] += judged;
+		failed = compare_name(comparison, &comparison->frames[i], frames[i], i > 0,
+				      &is_judged, &is_wrong);
+	comparison->state->nr_judged[NAMES] += is_judged;
 	return failed;
 }
 

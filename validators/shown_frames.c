@@ -23,7 +23,7 @@ struct comparison {
 /* Returns whether the shown frame number @i is the file's frame number @j. */
 static bool is_same(const struct comparison *comparison, uint32_t i, uint32_t j)
 {
-	const bool caller = j > 0;
+	const bool is_caller = j > 0;
 
 	if (i >= comparison->nr_shown || j >= comparison->nr_held)
 		return false;
@@ -31,11 +31,11 @@ static bool is_same(const struct comparison *comparison, uint32_t i, uint32_t j)
 	if (!comparison->shown[i].placed)
 		return true;
 	/* perf looks for a caller of a callchain at its address, for an unwound one before it. */
-	for (uint64_t before = 0; before <= caller; before++) {
+	for (uint64_t before = 0; before <= is_caller; before++) {
 		const uint64_t addr = comparison->held[j] - before;
 
 		if (jp_shown_frame_has_address(
-			    &comparison->shown[i], comparison->held[j], caller,
+			    &comparison->shown[i], comparison->held[j], is_caller,
 			    jp_replay_find_as_perf(comparison->spaces, comparison->pid, addr)))
 			return true;
 	}

@@ -26,19 +26,19 @@ static const char *find_cause(const struct jp_naming *naming, const struct jp_tr
 {
 	const struct jp_incarnations *incarnations = naming->incarnations;
 	const struct jp_truth_code *next = NULL;
-	bool known = false;
+	bool is_known = false;
 
 	for (size_t i = 0; i < incarnations->count; i++) {
 		const struct jp_truth_code *one = incarnations->incarnations[i].code;
 
-		known |= strcmp(one->name, name) == 0;
+		is_known |= strcmp(one->name, name) == 0;
 		if (!next && one->pid == code->pid && one->addr > code->addr &&
 		    one->ready <= time && time <= one->unloaded)
 			next = one;
 	}
 	if (next && strcmp(next->name, name) == 0)
 		return "next-function";
-	return known ? "other-function" : "other-name";
+	return is_known ? "other-function" : "other-name";
 }
 
 /* Returns whether both names are equal, or both are missing. */
@@ -58,10 +58,10 @@ static bool is_of_return_address(const struct jp_naming *naming, const struct jp
 	return is_same_name(frame->name, jp_names_find(naming->names, mapping, addr + 1).text);
 }
 
-static bool has_offset(const struct jp_shown_frame *frame, uint64_t offset, bool caller)
+static bool has_offset(const struct jp_shown_frame *frame, uint64_t offset, bool is_caller)
 {
 	return frame->offset == UINT64_MAX || frame->offset == offset ||
-	       (caller && frame->offset == offset + 1);
+	       (is_caller && frame->offset == offset + 1);
 }
 
 const char *jp_shown_name_cause(const struct jp_naming *naming, const struct jp_event *event,

@@ -76,10 +76,10 @@ static uint64_t find_right_end(const struct shown *shown, const struct jp_snapsh
 
 /* Returns the digest of a record that is synthesized from a line. */
 static uint64_t digest_line(uint32_t pid, uint64_t start, uint64_t end, uint64_t offset,
-			    uint64_t prot, bool shared, uint64_t maj, uint64_t min, uint64_t ino,
+			    uint64_t prot, bool is_shared, uint64_t maj, uint64_t min, uint64_t ino,
 			    const char *name)
 {
-	const uint64_t words[] = {pid, start, end, offset, prot, shared, maj, min, ino};
+	const uint64_t words[] = {pid, start, end, offset, prot, is_shared, maj, min, ino};
 
 	return jp_digest_bytes(jp_digest_bytes(0, words, sizeof(words)), name, strlen(name));
 }

@@ -141,15 +141,15 @@ static uint64_t add_used_instructions(struct jp_map *addrs, const struct jp_trut
 				      const struct jp_truth_code *code,
 				      struct jp_findings *findings)
 {
-	bool used = false;
+	bool is_used = false;
 
-	for (size_t i = 0; !used && i < truth->nr_paths; i++)
-		for (uint32_t d = 0; !used && d < truth->paths[i].depth; d++)
-			used = truth->paths[i].functions[d] == code;
-	for (uint32_t i = 0; used && i < code->layout->count; i++)
+	for (size_t i = 0; !is_used && i < truth->nr_paths; i++)
+		for (uint32_t d = 0; !is_used && d < truth->paths[i].depth; d++)
+			is_used = truth->paths[i].functions[d] == code;
+	for (uint32_t i = 0; is_used && i < code->layout->count; i++)
 		if (!jp_map_at(addrs, code->addr + code->layout->insns[i].offset, sizeof(uint64_t)))
 			findings->failed = true;
-	return used ? code->layout->count : 0;
+	return is_used ? code->layout->count : 0;
 }
 
 /* Adds how many distinct instructions were sampled; with breakpoints also their share. A breakpoint
@@ -202,7 +202,7 @@ static void add_cause_metrics(const struct jp_stack_counts *counts, struct jp_fi
 }
 
 static void add_method_metrics(const struct jp_method_count *count, enum jp_method method,
-			       bool chosen, struct jp_findings *findings)
+			       bool is_chosen, struct jp_findings *findings)
 {
 	const struct {
 		const char *name;
@@ -229,7 +229,7 @@ static void add_method_metrics(const struct jp_method_count *count, enum jp_meth
 	snprintf(name, sizeof(name), "broken.%s", jp_method_name(method));
 	jp_findings_add_with_role(findings, &broken,
 				  jp_metric_rate(name, count->broken, count->judged));
-	for (size_t i = 0; i < sizeof(rates) / sizeof(*rates) - (chosen ? 0 : 2); i++) {
+	for (size_t i = 0; i < sizeof(rates) / sizeof(*rates) - (is_chosen ? 0 : 2); i++) {
 		snprintf(name, sizeof(name), "%s.%s", rates[i].name, jp_method_name(method));
 		jp_findings_add_rate(findings, name, rates[i].k, rates[i].n);
 	}
@@ -238,7 +238,7 @@ static void add_method_metrics(const struct jp_method_count *count, enum jp_meth
 /* Adds the account of one method: every sample in emitted code has a verdict of each judged
  * method. */
 static int add_verdict_account(const struct jp_stack_counts *counts, enum jp_method method,
-			       bool classed, struct jp_accounts *accounts)
+			       bool is_classed, struct jp_accounts *accounts)
 {
 	const struct jp_method_count *count = &counts->methods[method];
 	struct jp_account *account;
@@ -249,7 +249,7 @@ static int add_verdict_account(const struct jp_stack_counts *counts, enum jp_met
 	account = jp_accounts_open(accounts, name);
 	if (!account)
 		return -ENOMEM;
-	account->of = classed ? "samples" : NULL;
+	account->of = is_classed ? "samples" : NULL;
 	account->part = "code";
 	account->total = counts->samples;
 	failed = jp_account_count(account, "absent", count->absent);
@@ -301,7 +301,7 @@ int jp_stack_counts_add(struct jp_stack_counts *counts, struct jp_view *view)
 {
 	const struct jp_evidence *evidence = view->evidence;
 	struct jp_findings *findings = &view->findings;
-	bool chosen = view->asked->methods;
+	bool is_chosen = view->asked->methods;
 	int failed = 0;
 
 	jp_findings_add_with_role(findings, &unjudged_samples,
@@ -315,14 +315,14 @@ int jp_stack_counts_add(struct jp_stack_counts *counts, struct jp_view *view)
 
 		if (failed || (!count->judged && !count->verdicts[JP_UNJUDGED]))
 			continue;
-		add_method_metrics(count, method, chosen, findings);
+		add_method_metrics(count, method, is_chosen, findings);
 		failed = add_verdict_account(counts, method,
 					     !(evidence->declared.lacking & UNCLASSED),
 					     &findings->accounts);
 	}
 	count_places(counts, evidence, findings);
 	add_processes(counts, evidence, findings);
-	if (!chosen || failed)
+	if (!is_chosen || failed)
 		return failed;
 	jp_findings_add_rate(findings, "in.kernel", counts->kernel, counts->samples);
 	add_cause_metrics(counts, findings);

@@ -24,12 +24,12 @@ struct jp_stack_leaf jp_stack_leaf_find(const struct jp_truth_stack *truth)
 	};
 }
 
-static void count_sample_once(struct jp_stack_once *once, enum jp_verdict verdict, bool predicted,
-			      uint64_t weight)
+static void count_sample_once(struct jp_stack_once *once, enum jp_verdict verdict,
+			      bool is_predicted, uint64_t weight)
 {
 	once->nr_samples += weight;
 	once->verdicts[verdict] += weight;
-	once->nr_predicted += predicted ? weight : 0;
+	once->nr_predicted += is_predicted ? weight : 0;
 }
 
 void jp_stack_leaves_add(struct jp_stack_leaves *leaves, struct jp_stack_leaf leaf,

@@ -21,43 +21,43 @@ static const struct jp_role right_names = {.column = "right"};
 static const struct jp_role wrong_names = {.column = "wrong"};
 static const struct jp_role invented_names = {.column = "wrong"};
 
-/* Judges the name of @ip. @caller: @ip is not the innermost address, so it is usually a return
+/* Judges the name of @ip. @is_caller: @ip is not the innermost address, so it is usually a return
  * address. But if a signal interrupted a function at its first address, that address may have the
  * function's name. */
 static int judge_name(struct summed_names *names, const struct jp_event *event, uint64_t ip,
-		      bool caller, const char *name)
+		      bool is_caller, const char *name)
 {
 	const struct jp_truth *truth = names->view->evidence->truth;
 	const uint64_t weight = event->observed->weight;
-	const bool known =
+	const bool is_known =
 		name && jp_frame_get_name_number(&names->functions, name) >= JP_FRAME_FIRST;
-	const bool emitted = jp_truth_was_code_at(truth, event->pid, ip - caller, NULL);
-	const bool right = name && (jp_truth_was_code_at(truth, event->pid, ip - caller, name) ||
+	const bool is_emitted = jp_truth_was_code_at(truth, event->pid, ip - is_caller, NULL);
+	const bool right = name && (jp_truth_was_code_at(truth, event->pid, ip - is_caller, name) ||
 				    jp_truth_was_code_at(truth, event->pid, ip, name));
 
 	/* Code in files may have any name. */
-	if (!known && jp_truth_was_file_code_at(truth, event->pid, ip - caller))
+	if (!is_known && jp_truth_was_file_code_at(truth, event->pid, ip - is_caller))
 		return 0;
-	if (emitted) {
+	if (is_emitted) {
 		names->emitted += weight;
 		names->right += right ? weight : 0;
 		names->unnamed += name ? 0 : weight;
 	} else {
 		names->native += weight;
 	}
-	if (right || (!emitted && !known))
+	if (right || (!is_emitted && !is_known))
 		return 0;
-	names->invented += emitted ? 0 : weight;
+	names->invented += is_emitted ? 0 : weight;
 	return jp_findings_count_failure(
 		&names->view->findings,
-		!emitted ? "names.invented"
-		: name   ? "names.wrong"
-			 : "names.unnamed",
-		!emitted ? "native"
-		: name   ? "other-name"
-			 : "no-name",
+		!is_emitted ? "names.invented"
+		: name      ? "names.wrong"
+			    : "names.unnamed",
+		!is_emitted ? "native"
+		: name      ? "other-name"
+			    : "no-name",
 		"%" PRIu64 " samples of pid %u at %" PRIx64 "%s: %s%.100s", weight, event->pid, ip,
-		emitted ? "" : ", in no emitted code", name ? "named " : "no name", name ?: "");
+		is_emitted ? "" : ", in no emitted code", name ? "named " : "no name", name ?: "");
 }
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)

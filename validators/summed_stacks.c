@@ -311,7 +311,7 @@ static bool has_native_leaf(const struct summed *summed)
  * emitted one on must be possible. */
 static int judge_emitted_callers(struct summed *summed, const struct jp_event *event)
 {
-	const bool native = has_native_leaf(summed);
+	const bool is_native = has_native_leaf(summed);
 	uint32_t function;
 	uint64_t possible = 0;
 	enum jp_verdict verdict;
@@ -321,7 +321,7 @@ static int judge_emitted_callers(struct summed *summed, const struct jp_event *e
 		summed->nr_seen * sizeof(*summed->recorded));
 	verdict = find_best_verdict(summed, event, &function, &possible);
 	if (verdict >= JP_SINGLE) {
-		summed->below += native ? event->observed->weight : 0;
+		summed->below += is_native ? event->observed->weight : 0;
 		return 0;
 	}
 	summed->impossible += event->observed->weight;

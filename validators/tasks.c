@@ -225,7 +225,7 @@ static void note_exec(struct task_state *state, const struct jp_event *event)
 						 event->time + get_capture_info(state)->slack);
 	const struct jp_task_name *name = jp_tasks_name(
 		&state->tasks, event->tid, event->time + get_capture_info(state)->slack);
-	bool switched = false;
+	bool is_switched = false;
 
 	/* A synthesized name has another time. */
 	if (!name || !name->exec || !is_within(state, event->time, name->before, name->after))
@@ -234,11 +234,11 @@ static void note_exec(struct task_state *state, const struct jp_event *event)
 	    task->before <= get_capture_info(state)->enabled + get_capture_info(state)->slack)
 		return;
 	for (size_t i = 0; i < intervals->nr_intervals; i++)
-		switched |= (intervals->intervals[i].enabled >= task->before &&
-			     intervals->intervals[i].enabling <= event->time) ||
-			    (intervals->intervals[i].disabled >= task->before &&
-			     intervals->intervals[i].disabling <= event->time);
-	get_task_records(state, task)->owed |= !switched;
+		is_switched |= (intervals->intervals[i].enabled >= task->before &&
+				intervals->intervals[i].enabling <= event->time) ||
+			       (intervals->intervals[i].disabled >= task->before &&
+				intervals->intervals[i].disabling <= event->time);
+	get_task_records(state, task)->owed |= !is_switched;
 }
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)
@@ -337,8 +337,9 @@ static int end(struct jp_view *view, struct jp_error *err)
 	for (size_t i = 0; i < state->tasks.count && !failed; i++) {
 		const struct jp_task *task = &state->tasks.tasks[i];
 		const struct task_records *records = &state->records[i];
-		bool fork = task->is_forked &&
-			    (records->owed || are_events_enabled(state, task->before, task->after));
+		bool is_fork =
+			task->is_forked &&
+			(records->owed || are_events_enabled(state, task->before, task->after));
 		/* Our capture synthesizes a FORK for each thread that it finds and opens events
 		 * for. */
 		bool is_forked = task->is_forked && records->is_sampled &&
@@ -347,18 +348,18 @@ static int end(struct jp_view *view, struct jp_error *err)
 				 !jp_evidence_gated(view->evidence);
 		bool needs_name = must_be_synthesized(state, task);
 		/* At an attach, perf synthesizes only names. */
-		bool synthesized = needs_name && get_capture_info(state)->first_enabled;
-		bool exit = task->exits && are_events_enabled(state, task->ending, task->ended);
+		bool is_synthesized = needs_name && get_capture_info(state)->first_enabled;
+		bool is_exit = task->exits && are_events_enabled(state, task->ending, task->ended);
 		/* Our capture synthesizes both records for each thread that it finds. */
 		bool both = state->has_attached && (records->synthesized || records->has_name) &&
 			    get_capture_info(state)->first_enabled;
 
-		synthesized |= both;
+		is_synthesized |= both;
 		needs_name |= both;
-		if (!(fork || is_forked || needs_name || exit) || !is_watched(state, task, 0))
+		if (!(is_fork || is_forked || needs_name || is_exit) || !is_watched(state, task, 0))
 			continue;
-		forks += fork || is_forked || synthesized;
-		exits += exit;
+		forks += is_fork || is_forked || is_synthesized;
+		exits += is_exit;
 		names += needs_name;
 		if (needs_name && !records->has_name) {
 			no_names++;
@@ -366,13 +367,13 @@ static int end(struct jp_view *view, struct jp_error *err)
 						       task->after);
 		}
 		if (!failed &&
-		    ((fork && !records->fork) || (synthesized && !records->synthesized) ||
+		    ((is_fork && !records->fork) || (is_synthesized && !records->synthesized) ||
 		     (is_forked && !records->fork && !records->synthesized))) {
 			no_forks++;
 			failed = report_missing_record(state, "fork.missing", task, task->before,
 						       task->after);
 		}
-		if (exit && !records->exit && !failed) {
+		if (is_exit && !records->exit && !failed) {
 			no_exits++;
 			failed = report_missing_record(state, "exit.missing", task, task->ending,
 						       task->ended);

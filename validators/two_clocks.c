@@ -61,7 +61,7 @@ struct jp_clock_time jp_clock_get_sampled_time(const struct jp_evidence *evidenc
 int jp_clock_threads(const struct jp_evidence *evidence, struct jp_map *threads)
 {
 	const struct jp_witnessed *witnessed = &evidence->witnessed;
-	const bool timeless = evidence->declared.lacking & JP_LACKS_TIME;
+	const bool is_timeless = evidence->declared.lacking & JP_LACKS_TIME;
 	const struct jp_clock_time asked = jp_clock_get_sampled_time(evidence);
 	const uint64_t slack = evidence->info.slack;
 	const struct jp_truth_activation *activation = NULL;
@@ -73,26 +73,27 @@ int jp_clock_threads(const struct jp_evidence *evidence, struct jp_map *threads)
 		/* Do not count the first sample after throttling: its time is left out. */
 		const bool counts = !i || sample[-1].tid != sample->tid ||
 				    !get_throttled_time_after(witnessed, i - 1);
-		const bool watched =
+		const bool is_watched =
 			jp_clock_was_watched(evidence, sample->pid, sample->time, sample->time);
 
 		if (!thread)
 			return -ENOMEM;
 		activation = jp_truth_activation_at(evidence->truth, activation, sample->tid,
 						    sample->time + slack);
-		thread->samples += watched && counts;
-		thread->gaps += watched && (!i || !is_contiguous(witnessed, sample - 1, sample));
+		thread->samples += is_watched && counts;
+		thread->gaps += is_watched && (!i || !is_contiguous(witnessed, sample - 1, sample));
 		thread->unseen +=
 			(double)get_throttled_time_after(witnessed, i) / (double)witnessed->period;
-		thread->near += watched && i && sample[-1].tid == sample->tid &&
+		thread->near += is_watched && i && sample[-1].tid == sample->tid &&
 				sample[-1].pid == sample->pid &&
 				jp_clock_are_samples_near(sample->time - sample[-1].time,
 							  witnessed->period);
 		if (!counts || !activation || sample->time > activation->leave + slack)
 			continue;
 		thread->nr_inside +=
-			timeless ? sample->time >= asked.from && sample->time <= asked.to : watched;
-		thread->nr_user += watched && sample->user && activation->cpu != UINT64_MAX &&
+			is_timeless ? sample->time >= asked.from && sample->time <= asked.to
+				    : is_watched;
+		thread->nr_user += is_watched && sample->user && activation->cpu != UINT64_MAX &&
 				   sample->time >= activation->enter + slack &&
 				   sample->time + slack <= activation->leave;
 	}

@@ -61,22 +61,23 @@ int jp_delegate_open(struct jp_delegate *delegate, const struct jp_readable *rea
 {
 	const char *const paths[JP_DELEGATE_FOLDERS] = {readable->input, readable->folders[0],
 							readable->folders[1], readable->folders[2]};
-	const bool standard = readable->input && strcmp(readable->input, "-") == 0;
+	const bool is_standard = readable->input && strcmp(readable->input, "-") == 0;
 
 	*delegate = (struct jp_delegate){.readable = readable, .input = -1};
 	for (size_t i = 0; i < JP_DELEGATE_FOLDERS; i++)
 		delegate->folders[i].fd = -1;
 	if (!readable->input)
 		return 0;
-	delegate->input = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-				   : jp_named_input(readable->input, err);
-	if (standard && delegate->input < 0)
+	delegate->input = is_standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+				      : jp_named_input(readable->input, err);
+	if (is_standard && delegate->input < 0)
 		return jp_fail(err, errno, "(standard input): %s", strerror(errno));
 	if (delegate->input < 0)
 		return delegate->input;
 	for (size_t i = 0; i < JP_DELEGATE_FOLDERS; i++) {
-		const int failed =
-			paths[i] && (i || !standard) ? open_folder(delegate, i, paths[i], err) : 0;
+		const int failed = paths[i] && (i || !is_standard)
+					   ? open_folder(delegate, i, paths[i], err)
+					   : 0;
 
 		if (failed)
 			return failed;

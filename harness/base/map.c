@@ -50,12 +50,12 @@ void *jp_map_next(const struct jp_map *map, size_t *cursor, uint64_t *key)
 {
 	while (map->slots && *cursor <= map->capacity) {
 		uint64_t *slot = map->slots + *cursor * map->words;
-		bool used = *cursor < map->capacity ? *slot : map->zero;
+		bool is_used = *cursor < map->capacity ? *slot : map->zero;
 
 		++*cursor;
-		if (used && key)
+		if (is_used && key)
 			*key = *slot;
-		if (used)
+		if (is_used)
 			return slot + 1;
 	}
 	return NULL;

@@ -106,13 +106,13 @@ static int begin_file(struct jp_new_file *file, const char *path, struct jp_erro
 	return 0;
 }
 
-static int open_file(struct jp_new_file *file, const char *path, mode_t mode, bool nameless,
+static int open_file(struct jp_new_file *file, const char *path, mode_t mode, bool is_nameless,
 		     struct jp_error *err)
 {
 	int fd = begin_file(file, path, err);
 
 	if (!fd) {
-		fd = nameless ? open_nameless_file(file, mode) : -1;
+		fd = is_nameless ? open_nameless_file(file, mode) : -1;
 		if (fd < 0)
 			fd = make_with_own_name(file, create_temporary, mode, err);
 	}

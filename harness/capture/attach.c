@@ -28,23 +28,23 @@ const char *const jp_attach_boundaries[] = {
 	NULL,
 };
 
-static int open_all_events(struct jp_session *session, bool sample, struct jp_error *err)
+static int open_all_events(struct jp_session *session, bool with_samples, struct jp_error *err)
 {
 	unsigned int unexplained;
 	int ret;
 
 	if (!session->options.system_wide)
-		return jp_threads_open(session, sample, 0, &unexplained, err);
-	ret = jp_open_watched(session, sample, -1, err);
+		return jp_threads_open(session, with_samples, 0, &unexplained, err);
+	ret = jp_open_watched(session, with_samples, -1, err);
 	return ret == -ESRCH ? jp_fail(err, ESRCH, "perf_event_open: ESRCH system-wide") : ret;
 }
 
-/* Enables sideband on every thread. If @sample, also opens the sampling events, so that each
+/* Enables sideband on every thread. If @with_samples, also opens the sampling events, so that each
  * process from then on inherits both. */
-static int start_sideband(struct jp_session *session, bool sample, struct jp_error *err)
+static int start_sideband(struct jp_session *session, bool with_samples, struct jp_error *err)
 {
 	int ret = jp_session_boundary(session, "before-open", err)
-			  ?: open_all_events(session, sample, err);
+			  ?: open_all_events(session, with_samples, err);
 
 	if (ret)
 		return ret;
@@ -54,7 +54,7 @@ static int start_sideband(struct jp_session *session, bool sample, struct jp_err
 	session->info.first_enabled = jp_clock_now();
 	ret = ret ?: jp_open_enable(session, JP_SIDEBAND, err)
 		  ?: jp_session_boundary(session, "before-threads", err)
-		  ?: jp_threads_open_until_complete(session, sample, err);
+		  ?: jp_threads_open_until_complete(session, with_samples, err);
 	session->info.enabled = jp_clock_now();
 	return ret;
 }

@@ -78,10 +78,10 @@ static int note_event(struct jp_backfill *backfill, struct jp_event event, pid_t
 	return jp_replay_apply(backfill->spaces, &event);
 }
 
-/* Writes COMM records of the process and its threads. @fresh: none of its mappings has a record, so
- * the process is new or called exec while the events were disabled. */
+/* Writes COMM records of the process and its threads. @is_fresh: none of its mappings has a record,
+ * so the process is new or called exec while the events were disabled. */
 static int write_names(struct jp_session *session, struct jp_backfill *backfill, pid_t pid,
-		       bool fresh, uint64_t time)
+		       bool is_fresh, uint64_t time)
 {
 	struct jp_event event = {.type = JP_EVENT_COMM, .time = time};
 	jp_cleanup_tids struct jp_tids tids = {0};
@@ -89,10 +89,10 @@ static int write_names(struct jp_session *session, struct jp_backfill *backfill,
 	int ret = 0;
 
 	jp_thread_name(pid, pid, name, sizeof(name));
-	if (fresh || strcmp(name, jp_replay_comm(backfill->spaces, (uint32_t)pid)) != 0) {
-		jp_synthesize_comm(session->recorder, pid, pid, name, fresh, time);
+	if (is_fresh || strcmp(name, jp_replay_comm(backfill->spaces, (uint32_t)pid)) != 0) {
+		jp_synthesize_comm(session->recorder, pid, pid, name, is_fresh, time);
 		event.comm.name = name;
-		event.comm.exec = fresh;
+		event.comm.exec = is_fresh;
 		ret = note_event(backfill, event, pid);
 	}
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
@@ -121,12 +121,12 @@ static int write_missing_records(struct jp_session *session, void *context, pid_
 				 const struct jp_procmap *maps, size_t count, uint64_t date)
 {
 	struct jp_backfill *backfill = context;
-	bool fresh = true;
+	bool is_fresh = true;
 	int ret;
 
-	for (size_t i = 0; i < count && fresh; i++)
-		fresh = !is_relevant(&maps[i]) || !is_recorded(backfill, pid, &maps[i]);
-	ret = write_names(session, backfill, pid, fresh, date);
+	for (size_t i = 0; i < count && is_fresh; i++)
+		is_fresh = !is_relevant(&maps[i]) || !is_recorded(backfill, pid, &maps[i]);
+	ret = write_names(session, backfill, pid, is_fresh, date);
 	for (size_t i = 0; i < count && !ret; i++)
 		if (is_relevant(&maps[i]) && !is_recorded(backfill, pid, &maps[i]))
 			ret = write_map(session, backfill, pid, &maps[i], date);

@@ -61,14 +61,14 @@ static int push_address(struct job *job, uint64_t addr)
 static int add_address(struct job *job, uint64_t addr)
 {
 	struct jp_session *session = job->session;
-	bool known, memory = true;
+	bool is_known, memory = true;
 
 	pthread_mutex_lock(&session->lock);
-	known = jp_map_find(&job->instructions, addr);
-	if (!known)
+	is_known = jp_map_find(&job->instructions, addr);
+	if (!is_known)
 		memory = jp_map_at(&job->instructions, addr, sizeof(struct instruction));
 	pthread_mutex_unlock(&session->lock);
-	return !memory ? -ENOMEM : known ? 0 : push_address(job, addr);
+	return !memory ? -ENOMEM : is_known ? 0 : push_address(job, addr);
 }
 
 static int add_function(struct job *job, const struct jp_truth_code *code)
@@ -243,14 +243,14 @@ static int repeat_idle(struct job *job, struct jp_error *err)
 	for (size_t i = job->tried; i < job->tried + job->armed && !ret; i++) {
 		const bool ran = has_run(job, truth, job->addrs[i]);
 		struct instruction *insn;
-		bool idle;
+		bool is_idle;
 
 		pthread_mutex_lock(&job->session->lock);
 		insn = jp_map_find(&job->instructions, job->addrs[i]);
 		insn->ran |= ran;
-		idle = !insn->ran && !insn->hit;
+		is_idle = !insn->ran && !insn->hit;
 		pthread_mutex_unlock(&job->session->lock);
-		if (idle && push_address(job, job->addrs[i]))
+		if (is_idle && push_address(job, job->addrs[i]))
 			ret = jp_fail(err, ENOMEM, "out of memory for the instructions");
 	}
 	jp_truth_free(truth);
@@ -278,23 +278,23 @@ static int run_group(struct job *job, struct jp_error *err)
 	struct jp_session *session = job->session;
 	const size_t first = session->recorder->opened.count;
 	struct timespec until;
-	bool hit, ending;
+	bool is_hit, is_ending;
 	int ret = arm_group(job, err), waited = 0;
 
 	until = jp_clock_timespec(job->set_at + job->limit);
 	pthread_mutex_lock(&session->lock);
-	while (!ret && !(hit = have_all_hit(job)) && !session->worker.ending && !session->exited &&
-	       waited != ETIMEDOUT)
+	while (!ret && !(is_hit = have_all_hit(job)) && !session->worker.ending &&
+	       !session->exited && waited != ETIMEDOUT)
 		waited = pthread_cond_timedwait(&session->changed, &session->lock, &until);
-	ending = session->worker.ending || session->exited;
+	is_ending = session->worker.ending || session->exited;
 	pthread_mutex_unlock(&session->lock);
-	if (!ret && !ending && !hit) {
+	if (!ret && !is_ending && !is_hit) {
 		disable_group(job, first);
 		ret = repeat_idle(job, err);
 	}
 	job->tried += job->armed;
 	jp_open_close(session, first);
-	return ret ?: !ending;
+	return ret ?: !is_ending;
 }
 
 static void *run_job(void *context)

@@ -30,7 +30,7 @@ static bool have_all_threads_exited(struct jp_session *session)
 	const struct jp_opened_events *opened = &session->recorder->opened;
 	struct pollfd *fds;
 	nfds_t count = 0;
-	bool ended = true;
+	bool has_ended = true;
 
 	if (session->options.system_wide)
 		return session->recorder->drain.target_fd >= 0;
@@ -42,24 +42,24 @@ static bool have_all_threads_exited(struct jp_session *session)
 		    opened->list[i].cpu == session->cpus[0])
 			fds[count++].fd = opened->list[i].fd;
 	if (poll(fds, count, 0) < 0)
-		ended = false;
+		has_ended = false;
 	for (nfds_t i = 0; i < count; i++)
-		ended &= (fds[i].revents & POLLHUP) != 0;
+		has_ended &= (fds[i].revents & POLLHUP) != 0;
 	free(fds);
 	/* While hold_rounds is set, the capture may still open events. So a session without events
 	 * counts as ended only afterwards. */
-	return ended && (count || !session->recorder->drain.hold_rounds);
+	return has_ended && (count || !session->recorder->drain.hold_rounds);
 }
 
-/* Writes a FINISHED_ROUND record if it is time. @has_written: records were written now. @settled:
- * all records that existed at the last FINISHED_ROUND are drained. */
-static void end_round(struct jp_recorder *recorder, bool has_written, bool settled)
+/* Writes a FINISHED_ROUND record if it is time. @has_written: records were written now.
+ * @is_settled: all records that existed at the last FINISHED_ROUND are drained. */
+static void end_round(struct jp_recorder *recorder, bool has_written, bool is_settled)
 {
 	struct jp_drain *drain = &recorder->drain;
 	uint64_t now = jp_clock_now();
 
 	drain->pending |= has_written;
-	if (!drain->pending || !settled || drain->hold_rounds ||
+	if (!drain->pending || !is_settled || drain->hold_rounds ||
 	    __atomic_load_n(&drain->holds, __ATOMIC_ACQUIRE) || now - drain->last_round < ROUND_NS)
 		return;
 	/* Readers sort by rounds: an event may come at most one round late. The kernel reads a
@@ -75,16 +75,16 @@ static void end_round(struct jp_recorder *recorder, bool has_written, bool settl
 static bool drain_rings(struct jp_session *session)
 {
 	struct jp_recorder *recorder = session->recorder;
-	bool has_written, settled;
+	bool has_written, is_settled;
 
 	/* Do this before draining, because polling an event clears its ring's wake-up mark. */
 	if (recorder->drain.exited && !session->exited)
 		session->exited = have_all_threads_exited(session);
 	if (!recorder->writer)
 		return false;
-	settled = jp_grace_passed(&recorder->drain.grace);
+	is_settled = jp_grace_passed(&recorder->drain.grace);
 	has_written = jp_received_drain(session);
-	end_round(recorder, has_written, settled);
+	end_round(recorder, has_written, is_settled);
 	if (jp_perfdata_error(recorder->writer))
 		session->complete = true;
 	return has_written;
@@ -93,18 +93,18 @@ static bool drain_rings(struct jp_session *session)
 static void handle_wakeups(struct jp_session *session, const struct epoll_event *events, int count)
 {
 	struct jp_drain *drain = &session->recorder->drain;
-	bool woken = false;
+	bool is_woken = false;
 	uint64_t ignored;
 
 	for (int i = 0; i < count; i++) {
 		if (events[i].data.fd == drain->wake)
-			woken = read(drain->wake, &ignored, sizeof(ignored)) > 0;
+			is_woken = read(drain->wake, &ignored, sizeof(ignored)) > 0;
 		if (drain->target_fd >= 0 && events[i].data.fd == drain->target_fd) {
 			epoll_ctl(drain->epoll, EPOLL_CTL_DEL, drain->target_fd, NULL);
 			drain->exited = true;
 		}
 	}
-	if (woken && __atomic_load_n(&drain->interrupted, __ATOMIC_ACQUIRE))
+	if (is_woken && __atomic_load_n(&drain->interrupted, __ATOMIC_ACQUIRE))
 		session->complete = true;
 }
 

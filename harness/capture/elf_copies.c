@@ -121,10 +121,10 @@ static void save_vdso(struct jp_elf_copies *copies)
 static bool read_generation(int fd, uint64_t *gen)
 {
 	long version = 0;
-	bool known = !ioctl(fd, FS_IOC_GETVERSION, &version);
+	bool is_known = !ioctl(fd, FS_IOC_GETVERSION, &version);
 
-	*gen = known ? (uint32_t)version : 0;
-	return known;
+	*gen = is_known ? (uint32_t)version : 0;
+	return is_known;
 }
 
 /* Opens @path if it is a regular file with the mapping's inode. Does not compare devices: some file

@@ -138,17 +138,17 @@ int jp_open_watched(struct jp_session *session, bool sample, pid_t tid, struct j
 static int note_owner(struct jp_session *session, enum jp_stream stream,
 		      const struct jp_opened *event)
 {
-	bool first = event->cpu == session->cpus[0];
-	bool last = event->cpu == session->cpus[session->nr_cpus - 1];
+	bool is_first = event->cpu == session->cpus[0];
+	bool is_last = event->cpu == session->cpus[session->nr_cpus - 1];
 	int ret = 0;
 
 	if (event->tid < 0)
 		return 0;
 	pthread_mutex_lock(&session->lock);
-	if (!event->enabled && first)
+	if (!event->enabled && is_first)
 		ret = jp_event_owner_direct(&session->recorder->received.owners[stream], event->tid,
 					    stream == JP_SIDEBAND ? UINT64_MAX : jp_clock_now());
-	else if (event->enabled && last && stream == JP_SIDEBAND)
+	else if (event->enabled && is_last && stream == JP_SIDEBAND)
 		ret = jp_event_owner_direct(&session->recorder->received.owners[stream], event->tid,
 					    jp_clock_now());
 	pthread_mutex_unlock(&session->lock);

@@ -329,18 +329,18 @@ static void *serve_requests(void *context)
 	struct jp_gate *gate = context;
 	struct jp_worker *worker = &gate->session->worker;
 	struct jp_error later;
-	bool ending = false;
+	bool is_ending = false;
 	int ret = 0, ended;
 
 	fprintf(gate->out, "gate %s\n", gate->policy->name);
-	while (!ret && !ending) {
+	while (!ret && !is_ending) {
 		struct pollfd fds[] = {{.fd = gate->fds[0], .events = POLLIN},
 				       {.fd = worker->wake, .events = POLLIN},
 				       {.fd = gate->pidfd, .events = POLLIN}};
 
 		if (poll(fds, 3, -1) < 0)
 			continue;
-		ending = fds[1].revents;
+		is_ending = fds[1].revents;
 		if (fds[0].revents)
 			ret = read_requests(gate, &worker->err);
 		else if (fds[2].revents && gate->open) /* the process ended within its interval */

@@ -134,11 +134,11 @@ struct jp_session *jp_session_start(const struct jp_capture *capture, int argc, 
 void jp_session_describe(const struct jp_session *session, struct jp_watched_info *watched)
 {
 	const struct jp_capture_options *options = &session->options;
-	bool external = session->capture->traits & JP_CAPTURE_EXTERNAL;
+	bool is_external = session->capture->traits & JP_CAPTURE_EXTERNAL;
 
 	watched->slack = session->info.slack;
 	watched->max_stack = session->info.max_stack;
-	watched->chain = options->chain && !(external && options->stack);
+	watched->chain = options->chain && !(is_external && options->stack);
 	watched->stack_dump = options->stack;
 	watched->user_only = !options->kernel;
 	for (unsigned int i = 0; i < session->nr_cpus; i++)

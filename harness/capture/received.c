@@ -189,12 +189,12 @@ static bool drain_ring(struct jp_session *session, struct jp_ring *ring)
 	while (records->tail != records->head) {
 		const uint64_t start = records->tail;
 		const struct jp_perf_record *record = jp_perf_ring_next(records, buffer);
-		const bool spoilt = record && has_wrong_build_id_bit(record);
+		const bool is_spoilt = record && has_wrong_build_id_bit(record);
 
-		if (record && !spoilt && keep_record(session, ring->stream, record))
+		if (record && !is_spoilt && keep_record(session, ring->stream, record))
 			continue;
 		put_span(recorder->writer, records, stored, start);
-		if (spoilt)
+		if (is_spoilt)
 			keep_without_build_id_bit(session, ring->stream, record);
 		if (!record) {
 			recorder->received.lost[ring->stream]++;

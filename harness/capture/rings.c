@@ -159,10 +159,10 @@ static int size_rings(struct jp_session *session, uint64_t bytes, uint64_t size[
 	if (size[JP_SAMPLING] < min_size)
 		size[JP_SAMPLING] = min_size;
 	while ((ret = map_rings(session->recorder, JP_STREAMS * session->nr_cpus, size)) != 0) {
-		const bool scarce = ret == -EPERM || ret == -ENOMEM;
+		const bool is_scarce = ret == -EPERM || ret == -ENOMEM;
 
-		if (!scarce || !shrink_rings(options, size, min_size))
-			return jp_fail(err, scarce && is_given ? EOPNOTSUPP : -ret,
+		if (!is_scarce || !shrink_rings(options, size, min_size))
+			return jp_fail(err, is_scarce && is_given ? EOPNOTSUPP : -ret,
 				       "mmap of rings of %llu + %llu bytes on %u CPUs: %s "
 				       "(RLIMIT_MEMLOCK, kernel.perf_event_mlock_kb=%ld)",
 				       (unsigned long long)size[JP_SAMPLING],

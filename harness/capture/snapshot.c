@@ -60,7 +60,7 @@ static int read_maps(struct jp_session *session, pid_t pid, struct jp_reading *r
 {
 	jp_cleanup_close int fd = -1;
 	char path[80];
-	bool first = true;
+	bool is_first = true;
 	ssize_t size;
 	int ret = 0;
 
@@ -77,11 +77,11 @@ static int read_maps(struct jp_session *session, pid_t pid, struct jp_reading *r
 		if (size < 0 && errno != EINTR && errno != ESRCH)
 			return jp_fail(err, errno, "%s: %s", path, strerror(errno));
 		reading->size += size > 0 ? (size_t)size : 0;
-		if (first && !*within_done) {
+		if (is_first && !*within_done) {
 			*within_done = true;
 			ret = jp_session_boundary(session, "within-snapshot", err);
 		}
-		first = false;
+		is_first = false;
 	} while (!ret && (size > 0 || (size < 0 && errno == EINTR)));
 	reading->after = jp_clock_now();
 	return ret;
@@ -206,18 +206,18 @@ int jp_snapshot_read(struct jp_session *session, pid_t pid, bool *within_done,
 		     struct jp_reading *reading, struct jp_error *err)
 {
 	struct jp_reading readings[2] = {0};
-	bool stable = false;
+	bool is_stable = false;
 	int turn = 0, ret = read_maps(session, pid, &readings[0], within_done, err);
 
-	while (!ret && !stable && turn < MOST_READINGS - 1) {
+	while (!ret && !is_stable && turn < MOST_READINGS - 1) {
 		turn++;
 		ret = read_maps(session, pid, &readings[turn % 2], within_done, err);
-		stable = !ret && compare_readings(&readings[0], &readings[1],
-						  session->options.synth == JP_SYNTH_ALL);
+		is_stable = !ret && compare_readings(&readings[0], &readings[1],
+						     session->options.synth == JP_SYNTH_ALL);
 	}
 	if (!ret) {
 		session->info.snapshot_readings += (unsigned int)turn + 1;
-		session->info.snapshots_unstable += !stable;
+		session->info.snapshots_unstable += !is_stable;
 	}
 	*reading = readings[turn % 2];
 	free(readings[(turn + 1) % 2].bytes);

@@ -81,13 +81,13 @@ int jp_threads_open(struct jp_session *session, bool sample, uint64_t since,
 		ret = 0; /* the process ended */
 	jp_drain_now(session);
 	for (size_t i = 0; i < tids.count && !ret; i++) {
-		bool known, explained;
+		bool is_known, is_explained;
 
 		pthread_mutex_lock(&session->lock);
-		known = has_open_event(&session->recorder->received, tids.tids[i]);
-		explained = has_fork_record(&session->recorder->received, tids.tids[i], since);
+		is_known = has_open_event(&session->recorder->received, tids.tids[i]);
+		is_explained = has_fork_record(&session->recorder->received, tids.tids[i], since);
 		pthread_mutex_unlock(&session->lock);
-		if (known)
+		if (is_known)
 			continue;
 		/* Open the thread even if there is a FORK record: it does not prove that the thread
 		 * inherited the event. Duplicate records are dropped when the rings are read. */
@@ -96,7 +96,7 @@ int jp_threads_open(struct jp_session *session, bool sample, uint64_t since,
 			ret = 0; /* the thread ended */
 			continue;
 		}
-		*unexplained += !explained;
+		*unexplained += !is_explained;
 		session->info.threads++;
 	}
 	return ret;

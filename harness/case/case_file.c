@@ -83,7 +83,7 @@ static int add_indented(struct jp_case_parser *p, char *line)
 /* Handles a line that is not indented, which completes the block before it. */
 static int parse_first_line(struct jp_case_parser *p, char *line)
 {
-	bool table = starts_with_word(line, "table"), row = starts_with_word(line, "row");
+	bool table = starts_with_word(line, "table"), is_row = starts_with_word(line, "row");
 	unsigned number = p->line;
 	int ret = close_block(p);
 
@@ -92,8 +92,8 @@ static int parse_first_line(struct jp_case_parser *p, char *line)
 		return ret;
 	if (!p->study && !starts_with_word(line, "case"))
 		return jp_case_refuse(p, "line", line, "only cases here");
-	if (table || row)
-		return jp_case_table_line(p, skip_word(line, row ? "row" : "table"), row);
+	if (table || is_row)
+		return jp_case_table_line(p, skip_word(line, is_row ? "row" : "table"), is_row);
 	p->in_table = false;
 	if (starts_with_word(line, "axis"))
 		return jp_case_axis_line(p, skip_word(line, "axis"));

@@ -136,7 +136,7 @@ static int add_row(struct jp_case_parser *p, char **parts, size_t count)
 	return ret;
 }
 
-static int parse_line(struct jp_case_parser *p, char *text, bool row)
+static int parse_line(struct jp_case_parser *p, char *text, bool is_row)
 {
 	char *parts[JP_CASE_WORDS], *save, *part;
 	size_t count = 0;
@@ -149,10 +149,10 @@ static int parse_line(struct jp_case_parser *p, char *text, bool row)
 			return jp_case_refuse(p, "cell", part, "text in each cell");
 	}
 	if (count < 2)
-		return jp_case_refuse(p, row ? "row" : "table", text,
-				      row ? "row LABEL | CASE | CASE..."
-					  : "table TITLE | COLUMN | COLUMN...");
-	return row ? add_row(p, parts, count) : open_table(p, parts, count);
+		return jp_case_refuse(p, is_row ? "row" : "table", text,
+				      is_row ? "row LABEL | CASE | CASE..."
+					     : "table TITLE | COLUMN | COLUMN...");
+	return is_row ? add_row(p, parts, count) : open_table(p, parts, count);
 }
 
 int jp_case_table_line(struct jp_case_parser *p, char *text, bool row)

@@ -54,7 +54,7 @@ static bool print_row(const char *way, int number, const struct jp_score *score)
 {
 	const struct jp_score_row *row = score->rows;
 	const struct jp_findings *findings = row ? &row->result.findings : NULL;
-	bool skipped = row && row->result.outcome == JP_SKIP;
+	bool is_skipped = row && row->result.outcome == JP_SKIP;
 	bool good = row && (row->cells[JP_SCORE_WHOLE].is_known || row->cells[JP_SCORE_RIGHT].k);
 
 	if (row)
@@ -74,9 +74,9 @@ static bool print_row(const char *way, int number, const struct jp_score *score)
 	}
 	if (good && row->result.outcome == JP_ERROR)
 		good = false;
-	printf("%s %d %s%s\n", good || skipped ? "ok" : "not ok", number, way,
-	       skipped ? " # SKIP" : "");
-	return good || skipped;
+	printf("%s %d %s%s\n", good || is_skipped ? "ok" : "not ok", number, way,
+	       is_skipped ? " # SKIP" : "");
+	return good || is_skipped;
 }
 
 /* Judges without privileges, as the workload's and the profiler's files are untrusted. */

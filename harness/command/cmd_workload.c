@@ -186,17 +186,17 @@ static bool parse(int argc, char **argv, int *status)
 	return true;
 }
 
-/* Opens the truth file @path (@resumed: an existing one, after an exec). If @path is NULL, creates
- * a temporary file and stores "--truth=FILE" in @option, which the program needs after an exec.
- * Returns 0, or -errno after printing an error. */
-static int open_truth(const char *path, bool resumed, char *option, size_t size)
+/* Opens the truth file @path (@is_resumed: an existing one, after an exec). If @path is NULL,
+ * creates a temporary file and stores "--truth=FILE" in @option, which the program needs after an
+ * exec. Returns 0, or -errno after printing an error. */
+static int open_truth(const char *path, bool is_resumed, char *option, size_t size)
 {
 	const char *folder = getenv("TMPDIR"), *fresh = option + strlen("--truth=");
 	struct jp_error err;
 	int ret;
 
 	if (path) {
-		ret = jp_truth_open(path, resumed ? 0 : SLOTS, &err);
+		ret = jp_truth_open(path, is_resumed ? 0 : SLOTS, &err);
 	} else {
 		snprintf(option, size, "--truth=%s/jitproof-%d-%llu.truth",
 			 folder && *folder ? folder : "/tmp", getpid(),

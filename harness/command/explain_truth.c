@@ -58,7 +58,7 @@ static const char *find_unnamed_cause(const struct jp_gathering *ask)
 static void collect_truth(struct truth_causes *causes, const struct jp_findings *findings)
 {
 	const struct jp_gathering *ask = causes->gathering;
-	const bool mapped = ask->perf_maps;
+	const bool is_mapped = ask->perf_maps;
 
 	causes->samples = count_in_code(findings);
 	for (size_t i = 0; i < findings->nr_exceptions; i++) {
@@ -72,7 +72,7 @@ static void collect_truth(struct truth_causes *causes, const struct jp_findings 
 		if (nr_found)
 			*nr_found = jp_max(*nr_found, exception->count);
 	}
-	if (!mapped && !ask->injected)
+	if (!is_mapped && !ask->injected)
 		causes->nr_found[find_index(jp_cause_find(find_unnamed_cause(ask)))] =
 			causes->samples;
 }
@@ -111,9 +111,9 @@ static const char *judge_cause(const struct truth_causes *causes, size_t i)
 	 * nothing. */
 	const bool of_file = strcmp(cause->id, "missing-file") == 0 ||
 			     strcmp(cause->id, "stripped-symbols") == 0;
-	const bool judged = jp_cause_is_judged(cause) && (nr_found || !of_file);
+	const bool is_judged = jp_cause_is_judged(cause) && (nr_found || !of_file);
 
-	if (!judged)
+	if (!is_judged)
 		return causes->accused[i] ? "unjudged" : NULL;
 	if (causes->accused[i])
 		return nr_found ? "right" : "wrong";

@@ -93,16 +93,16 @@ void jp_acts_probe(struct jp_answer *answer, struct jp_watch *watch, const char 
 		size_t length = strcspn(pos, ";");
 		struct act act = {.verb = ""};
 		char text[48];
-		bool known;
+		bool is_known;
 
 		snprintf(text, sizeof(text), "%.*s", (int)length, pos);
 		pos += length;
 		if (sscanf(text, "%15s %d+%d %15s", act.verb, &act.page, &act.pages, act.word) > 1)
-			known = act_on_region(answer, &act);
+			is_known = act_on_region(answer, &act);
 		else
-			known = sscanf(text, "%15s %15s", act.verb, act.word) > 0 &&
-				act_on_records(answer, watch, &act);
-		if (!known)
+			is_known = sscanf(text, "%15s %15s", act.verb, act.word) > 0 &&
+				   act_on_records(answer, watch, &act);
+		if (!is_known)
 			jp_answer_missing(answer, "an act '%s'", text);
 	}
 }

@@ -60,18 +60,18 @@ static void open_two_events(struct jp_answer *answer)
 	struct perf_event_attr plain = jp_watch_sideband(), asking = jp_watch_sideband();
 	int program = jp_tiny_make(answer);
 	struct jp_watch other, watch;
-	bool opened;
+	bool is_opened;
 
 	jp_attr_set_bit(&asking, JP_ATTR_BUILD_ID);
 	if (program < 0)
 		return;
 	if (answer->parameter)
-		opened = jp_watch_open(&other, &asking, 16, answer) &&
-			 jp_watch_open(&watch, &plain, 16, answer);
+		is_opened = jp_watch_open(&other, &asking, 16, answer) &&
+			    jp_watch_open(&watch, &plain, 16, answer);
 	else
-		opened = jp_watch_open(&watch, &plain, 16, answer) &&
-			 jp_watch_open(&other, &asking, 16, answer);
-	if (!opened)
+		is_opened = jp_watch_open(&watch, &plain, 16, answer) &&
+			    jp_watch_open(&other, &asking, 16, answer);
+	if (!is_opened)
 		return;
 	map_file_and_anonymous(answer, program);
 	answer_build_id_bits(answer, &watch);

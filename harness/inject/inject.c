@@ -180,14 +180,14 @@ static int put_record_for_each_piece(struct jp_injection *inject, const struct j
 
 static int put_map(struct jp_injection *inject, const struct jp_event *event)
 {
-	const bool anonymous = jp_inject_is_anonymous(event),
-		   executable = event->map.prot & PROT_EXEC;
+	const bool is_anonymous = jp_inject_is_anonymous(event),
+		   is_executable = event->map.prot & PROT_EXEC;
 	const bool hides =
-		anonymous && inject->options->anon != JP_ANON_KEEP &&
+		is_anonymous && inject->options->anon != JP_ANON_KEEP &&
 		jp_inject_spaces_alive(inject->spaces, event->pid, event->map.addr, event->map.len);
 	int ret = 0;
 
-	inject->summary->anon_before += anonymous && executable;
+	inject->summary->anon_before += is_anonymous && is_executable;
 	if (hides && inject->options->anon == JP_ANON_STRIP)
 		return 0;
 	if (hides)

@@ -206,11 +206,11 @@ JP_ORDER(compare_by_time, struct jp_loaded_code,
 
 static void sort_codes(struct jp_inject_dumps *dumps)
 {
-	bool sorted = true;
+	bool is_sorted = true;
 
 	for (size_t i = 1; i < dumps->nr_codes; i++)
-		sorted &= compare_by_time(&dumps->codes[i - 1], &dumps->codes[i]) <= 0;
-	if (!sorted)
+		is_sorted &= compare_by_time(&dumps->codes[i - 1], &dumps->codes[i]) <= 0;
+	if (!is_sorted)
 		jp_sort(dumps->codes, dumps->nr_codes, compare_by_time);
 }
 

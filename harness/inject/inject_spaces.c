@@ -184,15 +184,15 @@ static uint32_t number_mapping(struct jp_inject_spaces *spaces, const struct jp_
 int jp_inject_spaces_map(struct jp_inject_spaces *spaces, const struct jp_event *event, bool yields)
 {
 	const uint64_t start = event->map.addr, end = start + event->map.len;
-	const bool anonymous = jp_inject_is_anonymous(event);
+	const bool is_anonymous = jp_inject_is_anonymous(event);
 	struct code_space *space = find_event_space(spaces, event);
 	uint32_t number = 0;
 
 	if (!space)
 		return 0;
-	if (anonymous && !(number = number_mapping(spaces, event)))
+	if (is_anonymous && !(number = number_mapping(spaces, event)))
 		return -ENOMEM;
-	if (space->code && !(anonymous && yields) && jp_ranges_clear(&space->code, start, end))
+	if (space->code && !(is_anonymous && yields) && jp_ranges_clear(&space->code, start, end))
 		return -ENOMEM;
 	return jp_ranges_set(&space->mappings, start, end, number);
 }

@@ -158,8 +158,8 @@ const struct jp_span *jp_spans_next(const struct jp_spans *spans, uint32_t pid,
  * process join or leave the space, the memory of the other processes does not change. */
 static int update_after_act(struct jp_spans *spans, const struct jp_event *act)
 {
-	const bool shared = act->type == JP_EVENT_MAP || act->type == JP_EVENT_PROTECT ||
-			    act->type == JP_EVENT_REMAP || act->type == JP_EVENT_UNMAP;
+	const bool is_shared = act->type == JP_EVENT_MAP || act->type == JP_EVENT_PROTECT ||
+			       act->type == JP_EVENT_REMAP || act->type == JP_EVENT_UNMAP;
 	/* A mapping that ends with its process cannot be stale: no thread is left that could be
 	 * sampled in it. */
 	const uint64_t after = act->type == JP_EVENT_END ? UINT64_MAX : act->after;
@@ -168,7 +168,7 @@ static int update_after_act(struct jp_spans *spans, const struct jp_event *act)
 
 	do {
 		failed = update_process(spans, spans->spaces, pid, act->before, after);
-		pid = shared ? jp_replay_sharing(spans->spaces, pid) : act->pid;
+		pid = is_shared ? jp_replay_sharing(spans->spaces, pid) : act->pid;
 	} while (!failed && pid != act->pid);
 	return failed;
 }

@@ -32,21 +32,21 @@ static void report_lost_lines(const struct jp_jitdump_record *debug,
 
 static void check_debug_order(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
-	const struct jp_jitdump_record *open = NULL, *before = NULL;
+	const struct jp_jitdump_record *open_debug = NULL, *before = NULL;
 
 	for (size_t i = 0; i < dump->count; i++) {
 		const struct jp_jitdump_record *record = &dump->records[i];
 
 		if (record->type != JP_JITDUMP_LOAD && record->type != JP_JITDUMP_DEBUG_INFO)
 			continue;
-		if (open &&
-		    (record->type != JP_JITDUMP_LOAD || record->load.addr != open->debug.addr))
-			report_lost_lines(open, before, findings);
-		open = record->type == JP_JITDUMP_DEBUG_INFO ? record : NULL;
-		before = open ? before : record;
+		if (open_debug && (record->type != JP_JITDUMP_LOAD ||
+				   record->load.addr != open_debug->debug.addr))
+			report_lost_lines(open_debug, before, findings);
+		open_debug = record->type == JP_JITDUMP_DEBUG_INFO ? record : NULL;
+		before = open_debug ? before : record;
 	}
-	if (open && is_complete(dump))
-		report_lost_lines(open, before, findings);
+	if (open_debug && is_complete(dump))
+		report_lost_lines(open_debug, before, findings);
 }
 
 static void check_debug_range(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
@@ -100,24 +100,24 @@ static void check_debug_size(const struct jp_lint_dump *dump, struct jp_lint_fin
 static void check_unwinding_order(const struct jp_lint_dump *dump,
 				  struct jp_lint_findings *findings)
 {
-	const struct jp_jitdump_record *open = NULL;
+	const struct jp_jitdump_record *open_unwinding = NULL;
 
 	for (size_t i = 0; i < dump->count; i++) {
 		const struct jp_jitdump_record *record = &dump->records[i];
 
 		if (record->type == JP_JITDUMP_LOAD)
-			open = NULL;
+			open_unwinding = NULL;
 		if (record->type != JP_JITDUMP_UNWINDING_INFO)
 			continue;
-		if (open)
+		if (open_unwinding)
 			jp_lint_found(
-				findings, open->offset,
+				findings, open_unwinding->offset,
 				"UNWINDING_INFO without a LOAD before the next one: it is lost");
-		open = record;
+		open_unwinding = record;
 	}
-	if (open && is_complete(dump))
+	if (open_unwinding && is_complete(dump))
 		jp_lint_found(
-			findings, open->offset,
+			findings, open_unwinding->offset,
 			"UNWINDING_INFO without a LOAD behind it; expected right before the LOAD "
 			"of its code");
 }

@@ -69,13 +69,13 @@ void jp_accounts_explain(FILE *out, const struct jp_accounts *accounts, const ch
 
 	for (size_t i = 0; i < accounts->count; i++)
 		for (size_t class = 0; class < accounts->accounts[i].nr_classes; class ++) {
-			bool known = false;
+			bool is_known = false;
 
 			text = find_class_text(&accounts->accounts[i],
 					       accounts->accounts[i].classes[class].name);
 			for (size_t j = 0; j < count; j++)
-				known |= printed[j] == text;
-			if (!text || known || count == MOST_TEXTS)
+				is_known |= printed[j] == text;
+			if (!text || is_known || count == MOST_TEXTS)
 				continue;
 			printed[count++] = text;
 			snprintf(line, sizeof(line), "%sclass %s: %s", mark,

@@ -76,7 +76,7 @@ static const char *find_last_part(const char *name)
 /* Appends a metric: "hidden (12 of 40)"; "98.1 % (40 of 41)" or "12" if it is alone; "right 98.1 %"
  * or "after 12" beside others. */
 static size_t put_metric(char *text, size_t size, const struct jp_table_metric *wanted,
-			 const struct jp_metric *metric, bool alone)
+			 const struct jp_metric *metric, bool is_alone)
 {
 	double percent = metric->n ? 100 * (double)metric->k / (double)metric->n : 0;
 	const char *word = metric->k ? wanted->some : wanted->none;
@@ -86,10 +86,10 @@ static size_t put_metric(char *text, size_t size, const struct jp_table_metric *
 					metric->k, metric->n);
 	if (word)
 		return (size_t)snprintf(text, size, "%s (%" PRIu64 ")", word, metric->k);
-	if (!alone && metric->rate)
+	if (!is_alone && metric->rate)
 		return (size_t)snprintf(text, size, "%s %.1f %%", find_last_part(wanted->name),
 					percent);
-	if (!alone)
+	if (!is_alone)
 		return (size_t)snprintf(text, size, "%s %" PRIu64, find_last_part(wanted->name),
 					metric->k);
 	if (metric->rate)
@@ -102,7 +102,7 @@ static size_t put_metric(char *text, size_t size, const struct jp_table_metric *
  * the last of them. */
 static void fill_metrics(char *cell, const struct jp_result *result, const struct jp_table *table)
 {
-	bool alone = table->nr_metrics == 1;
+	bool is_alone = table->nr_metrics == 1;
 	uint64_t total = 0;
 	size_t used = 0;
 
@@ -116,10 +116,10 @@ static void fill_metrics(char *cell, const struct jp_result *result, const struc
 		if (used)
 			used += (size_t)snprintf(cell + used, CELL - used, ", ");
 		if (used < CELL)
-			used += put_metric(cell + used, CELL - used, wanted, metric, alone);
+			used += put_metric(cell + used, CELL - used, wanted, metric, is_alone);
 		total = metric->n;
 	}
-	if (!alone && total && used < CELL)
+	if (!is_alone && total && used < CELL)
 		used += (size_t)snprintf(cell + used, CELL - used, " of %" PRIu64, total);
 	if (result->outcome != JP_PASS && used < CELL)
 		snprintf(cell + used, CELL - used, "%s%s", used ? " " : "",
@@ -152,16 +152,16 @@ static void fill_cell(char *text, struct print *print, size_t row, size_t column
 {
 	const struct jp_table_cell *cell = &print->table->rows[row].cells[column];
 	const struct jp_result *result = find_result(print->results, print->count, cell->name);
-	bool impossible = strcmp(cell->name, "impossible") == 0;
+	bool is_impossible = strcmp(cell->name, "impossible") == 0;
 	size_t used;
 
-	snprintf(text, CELL, "%s", impossible ? cell->name : "-");
+	snprintf(text, CELL, "%s", is_impossible ? cell->name : "-");
 	if (result && print->table->nr_metrics)
 		fill_metrics(text, result, print->table);
 	else if (result)
 		fill_broken(text, result, methods[print->which]);
 	used = strlen(text);
-	if (cell->rule && (result || impossible))
+	if (cell->rule && (result || is_impossible))
 		snprintf(text + used, CELL - used, " [%zu]",
 			 number_footnote(print->rules, cell->rule));
 }
@@ -331,14 +331,14 @@ void jp_table_print(FILE *out, const struct jp_cases *cases, const struct jp_res
 	for (size_t t = 0; t < cases->nr_tables; t++) {
 		const struct jp_table *table = &cases->tables[t];
 		size_t times = table->nr_metrics ? 1 : sizeof(methods) / sizeof(methods[0]);
-		bool touched = false;
+		bool is_touched = false;
 
-		for (size_t i = 0; i < table->nr_rows * table->nr_columns && !touched; i++)
-			touched = find_result(results, count,
-					      table->rows[i / table->nr_columns]
-						      .cells[i % table->nr_columns]
-						      .name);
-		for (size_t which = 0; touched && which < times; which++) {
+		for (size_t i = 0; i < table->nr_rows * table->nr_columns && !is_touched; i++)
+			is_touched = find_result(results, count,
+						 table->rows[i / table->nr_columns]
+							 .cells[i % table->nr_columns]
+							 .name);
+		for (size_t which = 0; is_touched && which < times; which++) {
 			struct print print = {table, results, count, which, {NULL}, mark, width};
 
 			print_table(out, &print);

@@ -10,23 +10,24 @@
 #include "harness/model/unwind/methods.h"
 #include "workloads/emit/workload.h"
 
-/* Checks that @capture with @options records what each method of @cas reads. @foreign: it also has
- * options that we do not know, which may ask for stack dumps. */
+/* Checks that @capture with @options records what each method of @cas reads. @is_foreign: it also
+ * has options that we do not know, which may ask for stack dumps. */
 static int check_methods(const struct jp_case *cas, const struct jp_capture *capture,
-			 const struct jp_capture_options *options, bool foreign,
+			 const struct jp_capture_options *options, bool is_foreign,
 			 struct jp_error *err)
 {
-	const bool external = capture->traits & JP_CAPTURE_EXTERNAL;
-	const bool chain = options->chain && !(external && options->stack);
-	const bool dump = foreign || options->stack;
+	const bool is_external = capture->traits & JP_CAPTURE_EXTERNAL;
+	const bool chain = options->chain && !(is_external && options->stack);
+	const bool dump = is_foreign || options->stack;
 
 	for (enum jp_method method = 0; method < JP_METHODS; method++)
 		if (cas->methods >> method & 1 && !(method == JP_CHAIN ? chain : dump))
 			return jp_fail(err, EINVAL, "%s:%u: methods '%s' needs %s", cas->file,
 				       cas->line, jp_method_name(method),
 				       method != JP_CHAIN ? "stack dumps, by --stack"
-				       : external ? "callchains; with --stack, profilers take none"
-						  : "callchains, without --no-chain");
+				       : is_external
+					       ? "callchains; with --stack, profilers take none"
+					       : "callchains, without --no-chain");
 	return 0;
 }
 
@@ -37,7 +38,7 @@ static int check_options(const struct jp_case *cas, const struct jp_capture *cap
 {
 	struct jp_capture_options options = jp_capture_defaults();
 	struct jp_error detail = {""};
-	bool foreign = false;
+	bool is_foreign = false;
 
 	for (int i = 1; i < cas->capture_argc; i++) {
 		const int known = jp_capture_option(&options, cas->capture_argv[i], &detail);
@@ -45,7 +46,7 @@ static int check_options(const struct jp_case *cas, const struct jp_capture *cap
 		if (known < 0)
 			return jp_fail(err, EINVAL, "%s:%u: %s", cas->file, cas->line, detail.text);
 		/* The first argument of an external capture is the profiler's name. */
-		foreign |= !known && i > 1 && capture->traits & JP_CAPTURE_EXTERNAL;
+		is_foreign |= !known && i > 1 && capture->traits & JP_CAPTURE_EXTERNAL;
 	}
 	if (options.system_wide)
 		return jp_fail(err, EINVAL, "%s:%u: --system-wide; a case watches its own workload",
@@ -66,7 +67,7 @@ static int check_options(const struct jp_case *cas, const struct jp_capture *cap
 	if (!options.chain && !options.stack)
 		return jp_fail(err, EINVAL, "%s:%u: --no-chain without --stack leaves no stacks",
 			       cas->file, cas->line);
-	return check_methods(cas, capture, &options, foreign, err);
+	return check_methods(cas, capture, &options, is_foreign, err);
 }
 
 /* Returns whether the workload of @cas announces intervals to a gated capture: such a workload has

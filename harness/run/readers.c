@@ -88,12 +88,12 @@ static void ask_profiler_of_case(struct readers_request *request, const struct j
 
 	for (const char **file = request->existing; *file; file++) {
 		const char *const arguments[] = {*file, NULL};
-		const bool recorded = strcmp(*file, files[0]) == 0;
+		const bool is_recorded = strcmp(*file, files[0]) == 0;
 
-		if (recorded && capture && capture->traits & JP_CAPTURE_EXTERNAL &&
+		if (is_recorded && capture && capture->traits & JP_CAPTURE_EXTERNAL &&
 		    cas->capture_argc > 1)
 			ask_adapter(request, cas->capture_argv[1], NULL, arguments);
-		else if (!recorded && merges)
+		else if (!is_recorded && merges)
 			ask_adapter(request, merges, NULL, arguments);
 	}
 }

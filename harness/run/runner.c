@@ -204,14 +204,14 @@ static bool try_case(struct running *run)
  * capture is not to blame for. */
 static bool run_case(struct running *run)
 {
-	bool watched;
+	bool is_watched;
 	char reason[256];
 
 	jp_shortage_begin();
-	watched = try_case(run);
+	is_watched = try_case(run);
 	if (!jp_shortage_describe(reason, sizeof(reason)))
-		return watched;
-	if (watched || run->result->outcome != JP_ERROR)
+		return is_watched;
+	if (is_watched || run->result->outcome != JP_ERROR)
 		end_case(run, JP_ERROR, reason);
 	return false;
 }
@@ -255,12 +255,12 @@ bool jp_runner_run(const struct jp_runner *runner, const struct jp_case *cas, co
 		.result = result};
 	char text[2200];
 	uint64_t took;
-	bool watched;
+	bool is_watched;
 
 	memset(result, 0, sizeof(*result));
 	result->cas = cas;
-	watched = cas->nr_namespaces ? run_in_namespaces(&run) : run_case(&run);
-	if (!watched) {
+	is_watched = cas->nr_namespaces ? run_in_namespaces(&run) : run_case(&run);
+	if (!is_watched) {
 		snprintf(text, sizeof(text), "%s %s", jp_outcome_text(result->outcome),
 			 result->reasons);
 		jp_run_dir_write(dir, "outcome", text, NULL);
@@ -271,5 +271,5 @@ bool jp_runner_run(const struct jp_runner *runner, const struct jp_case *cas, co
 	snprintf(text, sizeof(text), "%" PRIu64 ".%09" PRIu64 "\n", took / JP_NS_PER_S,
 		 took % JP_NS_PER_S);
 	jp_run_dir_write(dir, "seconds", text, NULL);
-	return watched;
+	return is_watched;
 }

@@ -107,7 +107,7 @@ static uint64_t count_lacking(const struct jp_watched *watch, struct jp_session 
 			      uint64_t since, uint64_t nr_taken)
 {
 	const struct jp_witness_tally tally = jp_witness_tally(watch->witness);
-	const bool external = watch->capture->traits & JP_CAPTURE_EXTERNAL;
+	const bool is_external = watch->capture->traits & JP_CAPTURE_EXTERNAL;
 	const double in_code = (double)tally.in_code;
 	const double ratio =
 		(double)tally.period * jp_session_frequency(session) / (double)JP_NS_PER_S;
@@ -115,7 +115,7 @@ static uint64_t count_lacking(const struct jp_watched *watch, struct jp_session 
 	const double by_share = tally.samples ? nr_taken * in_code / (double)tally.samples : 0;
 	const double time = (double)(jp_clock_now() - since) * (double)count_sampled_threads(watch);
 	const double by_time =
-		external ? nr_taken * in_code * (double)tally.period / time : by_share;
+		is_external ? nr_taken * in_code * (double)tally.period / time : by_share;
 	const double surely = fmin(fmin(by_period, by_share), by_time) -
 			      jp_witness_compute_chance_bound((double)tally.gaps, by_period, ratio);
 	const uint64_t without = count_lacking_without_witness(watch, nr_taken);
@@ -124,7 +124,7 @@ static uint64_t count_lacking(const struct jp_watched *watch, struct jp_session 
 	if (tally.denied)
 		return without;
 	lacking = (uint64_t)ceil(fmax(watch->cas->samples - surely, 0));
-	return external ? jp_max(lacking, without) : lacking;
+	return is_external ? jp_max(lacking, without) : lacking;
 }
 
 /* Returns whether the workload has performed the acts that the case needs. Returns true if the
@@ -267,10 +267,10 @@ static int wait_workload(struct jp_watched *watch, uint64_t end, struct jp_error
 /* Waits until the workload is ready, or an external profiler that starts it has failed. */
 static int wait_ready(struct jp_watched *watch, struct jp_session *session, struct jp_error *err)
 {
-	bool external = watch->process.external;
+	bool is_external = watch->process.external;
 
 	for (;;) {
-		int ret = wait_workload(watch, external ? get_slice_end(watch) : watch->deadline,
+		int ret = wait_workload(watch, is_external ? get_slice_end(watch) : watch->deadline,
 					err);
 
 		if (ret != -ETIMEDOUT || jp_clock_now() >= watch->deadline)
@@ -323,12 +323,12 @@ static int close_witness(struct jp_watched *watch, struct jp_error *err)
 static int end_session(struct jp_watched *watch, struct jp_session *session, int ret,
 		       struct jp_error *err)
 {
-	const bool external = watch->capture->traits & JP_CAPTURE_EXTERNAL;
+	const bool is_external = watch->capture->traits & JP_CAPTURE_EXTERNAL;
 	struct jp_error finish_err = {""};
 
 	watch->info.ending = jp_clock_now();
 	watch->info.silent = jp_session_end_sampling(session);
-	if (!external)
+	if (!is_external)
 		ret = ret ?: close_witness(watch, err);
 	/* An external profiler that started the workload ends only after the workload. */
 	if (watch->process.external && !ret && !jp_session_failed(session))
@@ -337,7 +337,7 @@ static int end_session(struct jp_watched *watch, struct jp_session *session, int
 	if (jp_session_finish(session, &finish_err) && (!ret || ret == -EPIPE))
 		ret = jp_fail(err, EIO, "%s", finish_err.text);
 	/* An external profiler may sample until it ends, so close the witness only now. */
-	if (external)
+	if (is_external)
 		ret = ret ?: close_witness(watch, err);
 	watch->info.ended = jp_clock_now();
 	if (!ret && !watch->process.external)

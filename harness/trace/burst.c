@@ -84,7 +84,7 @@ static enum jp_trace_place find_place(const struct jp_shadow *shadow,
 /* Applies the instruction between the states @from and @to to the shadow stack, and checks what the
  * process publishes about it. */
 static void apply_instruction(struct jp_burst *burst, const struct moment *from,
-			      const struct moment *to, bool sample)
+			      const struct moment *to, bool is_sample)
 {
 	struct jp_shadow *shadow = burst->shadow;
 	const struct jp_shadow_frame *top = jp_shadow_get_innermost(shadow);
@@ -108,7 +108,7 @@ static void apply_instruction(struct jp_burst *burst, const struct moment *from,
 		.first_byte = from->code[0],
 		.found_at = from->state.ip,
 		.fp = top ? top->fp : 0,
-		.sample = sample,
+		.sample = is_sample,
 	};
 
 	burst->checks->tally->uncertain +=
@@ -127,7 +127,7 @@ static void apply_instruction(struct jp_burst *burst, const struct moment *from,
 void jp_burst_run(struct jp_burst *burst)
 {
 	struct moment moments[2], *from = &moments[0], *to = &moments[1], *swapped;
-	bool sample = true;
+	bool is_sample = true;
 
 	if (!read_current_state(burst, from))
 		return;
@@ -144,8 +144,8 @@ void jp_burst_run(struct jp_burst *burst)
 			jp_shadow_signal(burst->shadow, &from->state, &to->state);
 		} else if (stepped == JP_STEPPED) {
 			burst->checks->tally->steps++;
-			apply_instruction(burst, from, to, sample);
-			sample = false;
+			apply_instruction(burst, from, to, is_sample);
+			is_sample = false;
 		} else if (jp_threads_find(burst->threads, burst->tid)->group_stop) {
 			return;
 		}

@@ -227,9 +227,9 @@ static bool is_stale_load(const struct jp_code_load *load, uint64_t ip, unsigned
 }
 
 static void note_run(struct jp_checks *checks, enum jp_trace_source source,
-		     const struct jp_trace_insn *insn, bool sample, bool is_named)
+		     const struct jp_trace_insn *insn, bool is_sample, bool is_named)
 {
-	const struct jp_runs run = {1, sample, insn->is_forked};
+	const struct jp_runs run = {1, is_sample, insn->is_forked};
 	struct ran *ran = jp_map_at(&checks->current->ran[source], insn->ip, sizeof(struct ran));
 
 	if (ran)

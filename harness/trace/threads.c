@@ -237,7 +237,7 @@ static bool is_stopped(const struct jp_threads *threads, pid_t pid)
 bool jp_threads_stop(struct jp_threads *threads, pid_t pid)
 {
 	const uint64_t end = jp_clock_now() + STOP_NS;
-	bool late = false;
+	bool is_late = false;
 
 	threads->stopping = pid;
 	for (size_t i = 0; i < threads->count; i++)
@@ -245,10 +245,10 @@ bool jp_threads_stop(struct jp_threads *threads, pid_t pid)
 			ptrace(PTRACE_INTERRUPT, threads->list[i].tid, 0, 0);
 	do {
 		handle_changes(threads);
-	} while (!is_stopped(threads, pid) && !(late = wait_for_change(threads, end)));
-	if (late)
+	} while (!is_stopped(threads, pid) && !(is_late = wait_for_change(threads, end)));
+	if (is_late)
 		jp_threads_resume(threads);
-	return !late;
+	return !is_late;
 }
 
 void jp_threads_resume(struct jp_threads *threads)

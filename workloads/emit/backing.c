@@ -172,9 +172,9 @@ int jp_backing_map(struct jp_region *region, size_t offset, size_t size, int pro
 {
 	int flags = region->kind->flags, over = region->reserved ? MAP_FIXED : MAP_FIXED_NOREPLACE;
 	/* Each shared mapping of /dev/zero gets a file of its own, so that its offset is 0. */
-	bool first = region->fd < 0 || (region->kind->open == open_zero && (flags & MAP_SHARED));
+	bool is_first = region->fd < 0 || (region->kind->open == open_zero && (flags & MAP_SHARED));
 	void *memory = mmap(hint, size, prot, flags | (hint ? over : 0), region->fd,
-			    first ? 0 : region->offset + offset);
+			    is_first ? 0 : region->offset + offset);
 
 	if (memory == MAP_FAILED)
 		return -errno;

@@ -21,18 +21,18 @@ struct used_stack {
 static struct used_stack find_used_stack(void)
 {
 	static _Thread_local struct used_stack whole;
-	static _Thread_local bool known;
+	static _Thread_local bool is_known;
 	const uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
 	pthread_attr_t attributes;
 	void *low;
 	size_t size;
 
-	if (!known && !pthread_getattr_np(pthread_self(), &attributes)) {
+	if (!is_known && !pthread_getattr_np(pthread_self(), &attributes)) {
 		if (!pthread_attr_getstack(&attributes, &low, &size))
 			whole = (struct used_stack){(uintptr_t)low, (uintptr_t)low + size};
 		pthread_attr_destroy(&attributes);
 	}
-	known = true;
+	is_known = true;
 	return frame >= whole.low && frame < whole.high ? (struct used_stack){frame, whole.high}
 							: (struct used_stack){0};
 }

@@ -126,7 +126,7 @@ static int step_child(struct run *run, bool *ended)
 
 static int trace_calls(struct run *run)
 {
-	bool ended = false;
+	bool has_ended = false;
 	int status, ret = jp_process_fork(&run->child, NULL, make_calls, run);
 
 	if (ret)
@@ -136,8 +136,8 @@ static int trace_calls(struct run *run)
 	if (!WIFSTOPPED(status))
 		return -EPERM;
 	ptrace(PTRACE_SETOPTIONS, run->child.pid, NULL, PTRACE_O_EXITKILL);
-	ret = step_child(run, &ended);
-	if (!ended)
+	ret = step_child(run, &has_ended);
+	if (!has_ended)
 		jp_process_kill(&run->child);
 	else if (jp_process_reap(&run->child))
 		ret = -ECHILD;
@@ -150,7 +150,7 @@ int jp_measure_function(uint64_t code, uint64_t size, void (*call)(void),
 	struct run run = {.call = call, .code = code, .size = size, .emitted = emitted};
 	const int cpu = sched_getcpu();
 	cpu_set_t allowed, only_cpu;
-	bool pinned;
+	bool is_pinned;
 	int ret;
 
 	memset(emitted, 0, sizeof(*emitted));
@@ -160,10 +160,10 @@ int jp_measure_function(uint64_t code, uint64_t size, void (*call)(void),
 		CPU_SET(cpu, &only_cpu);
 	/* Child and tracer run alternately. On two CPUs each step would wake up an idle CPU
 	 * twice. */
-	pinned = !sched_getaffinity(0, sizeof(allowed), &allowed) &&
-		 !sched_setaffinity(0, sizeof(only_cpu), &only_cpu);
+	is_pinned = !sched_getaffinity(0, sizeof(allowed), &allowed) &&
+		    !sched_setaffinity(0, sizeof(only_cpu), &only_cpu);
 	ret = trace_calls(&run);
-	if (pinned)
+	if (is_pinned)
 		sched_setaffinity(0, sizeof(allowed), &allowed);
 	if (ret)
 		return ret;

@@ -228,14 +228,14 @@ static void record_entry(void *context, uint64_t sp, uint64_t bp)
 void __attribute__((noinline)) jp_path_run(const struct jp_path *path)
 {
 	struct jp_truth_clocks left;
-	bool changed;
+	bool is_changed;
 
 	jp_arch_enter(path->steps, record_entry, (void *)path, path->stack);
 	left = jp_truth_read_clocks();
-	changed = has_chain_changed((uintptr_t)__builtin_frame_address(0));
-	if (changed)
+	is_changed = has_chain_changed((uintptr_t)__builtin_frame_address(0));
+	if (is_changed)
 		native.root[JP_CHAIN] = 0;
-	jp_truth_leave(&left, path->id, changed ? JP_LEAVE_CHANGED : 0, 0, 0);
+	jp_truth_leave(&left, path->id, is_changed ? JP_LEAVE_CHANGED : 0, 0, 0);
 }
 
 sem_t *jp_path_set_inside(sem_t *inside)

@@ -97,7 +97,7 @@ static int parse_publishers(const char *publishers, struct writer found[MOST])
 	const char *fault = publishers[length] ? publishers + length + 1 : NULL;
 	const struct jp_publisher *publisher = NULL;
 	bool both = length == 4 && !strncmp(publishers, "both", 4);
-	bool is_none = length == 4 && !strncmp(publishers, "none", 4), faulty = false;
+	bool is_none = length == 4 && !strncmp(publishers, "none", 4), is_faulty = false;
 	int count = 0;
 
 	while (!is_none && (publisher = jp_registry_next(JP_PUBLISHER, publisher))) {
@@ -107,9 +107,9 @@ static int parse_publishers(const char *publishers, struct writer found[MOST])
 			continue;
 		found[count].publisher = publisher;
 		found[count++].fault = has ? fault : NULL;
-		faulty |= has;
+		is_faulty |= has;
 	}
-	return (count || is_none) && (!fault || faulty) ? count : -EINVAL;
+	return (count || is_none) && (!fault || is_faulty) ? count : -EINVAL;
 }
 
 bool jp_publish_is_valid(const char *publishers, char *known, size_t size)

@@ -357,15 +357,15 @@ static void put_tree(struct output *output, const char *path)
 		const char *name = names[i]->d_name;
 		struct stat status;
 		char below[4096];
-		bool known = strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
-			     (size_t)snprintf(below, sizeof(below), "%s/%s", path, name) <
-				     sizeof(below) &&
-			     lstat(below, &status) == 0;
+		bool is_known = strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
+				(size_t)snprintf(below, sizeof(below), "%s/%s", path, name) <
+					sizeof(below) &&
+				lstat(below, &status) == 0;
 
-		if (known && S_ISDIR(status.st_mode)) {
+		if (is_known && S_ISDIR(status.st_mode)) {
 			put_record(output, 'd', below, strlen(below), 0);
 			put_tree(output, below);
-		} else if (known && S_ISREG(status.st_mode)) {
+		} else if (is_known && S_ISREG(status.st_mode)) {
 			int fd = open(below, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 
 			put_record(output, 'f', below, strlen(below), (uint64_t)status.st_size);

@@ -182,7 +182,7 @@ static void check_operand(struct span *span, char kind, unsigned *remembered)
 /* Checks the instructions of one CIE or FDE. @remembered: number of states remembered so far. */
 static void check_instructions(struct span *span, unsigned *remembered, struct jp_cfi_sound *sound)
 {
-	bool moves = false, framed = false;
+	bool moves = false, is_framed = false;
 
 	while (!span->bad && span->pos < span->end) {
 		const char *kinds;
@@ -192,7 +192,7 @@ static void check_instructions(struct span *span, unsigned *remembered, struct j
 		if (span->pos == span->end)
 			break;
 		op = *span->pos++;
-		framed |= op == 0x0c || op == 0x0d; /* def_cfa, def_cfa_register */
+		is_framed |= op == 0x0c || op == 0x0d; /* def_cfa, def_cfa_register */
 		/* advance_loc and restore contain their operand in the same byte; offset has a
 		 * second one after it. */
 		kinds = op < 0x40 ? operands[op] : (op & 0xc0) == 0x80 ? "u" : "";
@@ -201,8 +201,8 @@ static void check_instructions(struct span *span, unsigned *remembered, struct j
 		for (; kinds && *kinds; kinds++)
 			check_operand(span, *kinds, remembered);
 	}
-	sound->functions += moves || framed;
-	sound->framed += framed;
+	sound->functions += moves || is_framed;
+	sound->framed += is_framed;
 }
 
 static void read_cie(struct span span, struct cie *cie, bool *bad)

@@ -81,7 +81,7 @@ static void add_lines(struct build *build, const struct jp_jit_function *functio
 	size_t cursor = 0, count = 0, capacity = function->nr_lines;
 	struct jp_line_row *rows;
 	struct jp_jitdump_line line;
-	bool sorted = true;
+	bool is_sorted = true;
 
 	if (!function->lines)
 		return;
@@ -96,10 +96,10 @@ static void add_lines(struct build *build, const struct jp_jit_function *functio
 		if (into >= function->size || line.line < 0)
 			continue;
 		rows[count] = (struct jp_line_row){function->offset + into, line.line, line.file};
-		sorted &= !count || rows[count - 1].addr <= rows[count].addr;
+		is_sorted &= !count || rows[count - 1].addr <= rows[count].addr;
 		count++;
 	}
-	if (!sorted)
+	if (!is_sorted)
 		jp_sort(rows, count, compare_by_row_addr);
 	jp_debug_line_add(&build->lines, function->offset, function->size, rows, count);
 	free(rows);
@@ -238,11 +238,11 @@ static Elf64_Phdr make_segment(uint32_t type, uint32_t flags, uint64_t offset, u
 static void write_headers(const struct build *build, uint64_t heads, struct jp_output *output)
 {
 	const Elf64_Shdr *index = &build->heads[INDEX], *note = &build->heads[NOTE];
-	const bool alone = build->text < 0x1000; /* jp_jit_layout() */
+	const bool is_alone = build->text < 0x1000; /* jp_jit_layout() */
 	/* In a file with a single function, the segment holds only that function: libdw, as perf
 	 * uses it, must not find the next function within this module. */
-	const uint64_t start = alone ? build->text : 0;
-	const uint64_t end = alone ? build->end : index->sh_offset + index->sh_size;
+	const uint64_t start = is_alone ? build->text : 0;
+	const uint64_t end = is_alone ? build->end : index->sh_offset + index->sh_size;
 	const Elf64_Phdr segments[SEGMENTS] = {
 		[LOAD] = make_segment(PT_LOAD, PF_R | PF_X, start, end - start, 0x1000),
 		[NOTES] = make_segment(PT_NOTE, PF_R, note->sh_offset, note->sh_size, 4),

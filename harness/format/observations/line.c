@@ -177,32 +177,32 @@ static const char *parse_map(struct jp_observation_line *parser, char *line)
 	return NULL;
 }
 
-static const char *parse_task(struct jp_observation_line *parser, char *line, bool fork)
+static const char *parse_task(struct jp_observation_line *parser, char *line, bool is_fork)
 {
 	struct jp_event *event = &parser->event;
 
-	event->type = fork ? JP_EVENT_FORK : JP_EVENT_EXIT;
+	event->type = is_fork ? JP_EVENT_FORK : JP_EVENT_EXIT;
 	if (!parse_id(&line, &event->pid) || !parse_id(&line, &event->tid))
 		return "the pid and the tid of a thread";
 	event->task.ppid = event->pid;
 	event->task.ptid = event->tid;
 	event->task.time = event->time;
 	event->task.how = JP_HOW_FORK;
-	if (fork && (!parse_id(&line, &event->task.ppid) || !parse_id(&line, &event->task.ptid)))
+	if (is_fork && (!parse_id(&line, &event->task.ppid) || !parse_id(&line, &event->task.ptid)))
 		return "the pid and the tid of the thread that forked it";
 	return *line ? "nothing more" : NULL;
 }
 
-static const char *parse_comm(struct jp_observation_line *parser, char *line, bool exec)
+static const char *parse_comm(struct jp_observation_line *parser, char *line, bool is_exec)
 {
 	struct jp_event *event = &parser->event;
 
 	event->type = JP_EVENT_COMM;
-	event->comm.exec = exec;
+	event->comm.exec = is_exec;
 	if (!parse_id(&line, &event->pid))
 		return "a pid";
 	event->tid = event->pid;
-	if (!exec && !parse_id(&line, &event->tid))
+	if (!is_exec && !parse_id(&line, &event->tid))
 		return "a tid";
 	event->comm.name = line;
 	return *line && jp_word_unescape(line) ? NULL : "a name, with %XX for a byte of it";
@@ -229,7 +229,7 @@ const char *jp_observation_parse(struct jp_observation_line *parser, char *line)
 {
 	static const char expected[] =
 		"sample, map, fork, exec, exit, comm or lost, or a line of the header before those";
-	const bool timed = !(parser->declared->lacking & JP_LACKS_TIME);
+	const bool is_timed = !(parser->declared->lacking & JP_LACKS_TIME);
 	struct jp_event *event = &parser->event;
 	const char *kind = jp_word_split(&line);
 	uint64_t value = 0;
@@ -237,11 +237,11 @@ const char *jp_observation_parse(struct jp_observation_line *parser, char *line)
 	if (!kind)
 		return expected;
 	if (!parse_number(&line, UINT64_MAX, &value))
-		return timed ? "a time in ns" : "a count";
+		return is_timed ? "a time in ns" : "a count";
 	*event = (struct jp_event){.asked = &parser->asked};
-	event->time = event->before = timed ? value : 0;
+	event->time = event->before = is_timed ? value : 0;
 	parser->observed =
-		(struct jp_observed){.names = parser->names, .weight = timed ? 1 : value};
+		(struct jp_observed){.names = parser->names, .weight = is_timed ? 1 : value};
 	if (strcmp(kind, "sample") == 0)
 		return parse_sample(parser, line);
 	if (strcmp(kind, "lost") == 0)

@@ -171,15 +171,15 @@ static int64_t find_attr_without_id(const struct jp_perf_attrs *attrs,
 	for (size_t i = 0; i < attrs->count; i++) {
 		const struct jp_perf_attr *attr = &attrs->list[i].attr,
 					  *first = &attrs->list[0].attr;
-		bool dummy =
+		bool is_dummy =
 			attr->type == JP_PERF_TYPE_SOFTWARE && attr->config == JP_PERF_SW_DUMMY;
 
 		if ((attr->sample_type ^ first->sample_type) & trailer ||
 		    (attr->flags ^ first->flags) & JP_PERF_ATTR_SAMPLE_ID_ALL)
 			return -1;
-		if (!dummy && sampling >= 0)
+		if (!is_dummy && sampling >= 0)
 			return -1;
-		sampling = dummy ? sampling : (int64_t)i;
+		sampling = is_dummy ? sampling : (int64_t)i;
 	}
 	return record->type == JP_PERF_RECORD_SAMPLE ? sampling : 0;
 }

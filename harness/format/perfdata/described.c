@@ -23,14 +23,14 @@ static const unsigned char *take_bytes(struct feature_rest *rest, uint64_t size)
 	return pos;
 }
 
-static bool read_word(bool swapped, struct feature_rest *rest, uint32_t *word)
+static bool read_word(bool is_swapped, struct feature_rest *rest, uint32_t *word)
 {
 	const unsigned char *pos = take_bytes(rest, sizeof(*word));
 
 	if (!pos)
 		return false;
 	memcpy(word, pos, sizeof(*word));
-	*word = swapped ? __builtin_bswap32(*word) : *word;
+	*word = is_swapped ? __builtin_bswap32(*word) : *word;
 	return true;
 }
 
@@ -57,7 +57,7 @@ static bool is_own_name(const struct jp_perf_attrs *attrs, const char *name, uin
 	static const char *const software[] = {[JP_PERF_SW_CPU_CLOCK] = "cpu-clock",
 					       [JP_PERF_SW_TASK_CLOCK] = "task-clock",
 					       [JP_PERF_SW_DUMMY] = "dummy"};
-	const bool user = attrs->list[0].attr.flags & JP_PERF_ATTR_EXCLUDE_KERNEL;
+	const bool is_user = attrs->list[0].attr.flags & JP_PERF_ATTR_EXCLUDE_KERNEL;
 	const char *event_name =
 		attr->type == JP_PERF_TYPE_BREAKPOINT ? "breakpoint"
 		: attr->type == JP_PERF_TYPE_SOFTWARE && attr->config <= JP_PERF_SW_DUMMY
@@ -65,7 +65,7 @@ static bool is_own_name(const struct jp_perf_attrs *attrs, const char *name, uin
 			: NULL;
 	char expected[32];
 
-	snprintf(expected, sizeof(expected), "%s%s", event_name ?: "", user ? ":u" : "");
+	snprintf(expected, sizeof(expected), "%s%s", event_name ?: "", is_user ? ":u" : "");
 	return event_name && strnlen(name, size) < size && strcmp(name, expected) == 0;
 }
 

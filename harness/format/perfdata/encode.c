@@ -155,12 +155,12 @@ static void put_trailer(struct space *space, const struct jp_perf_layout *layout
 			const struct jp_event *event)
 {
 	const uint64_t type = layout->sample_type;
-	const bool fork = event->type == JP_EVENT_FORK;
+	const bool is_fork = event->type == JP_EVENT_FORK;
 
 	if (!layout->trailer)
 		return;
-	put_ids(space, type, fork ? event->task.ppid : event->pid,
-		fork ? event->task.ptid : event->tid, event);
+	put_ids(space, type, is_fork ? event->task.ppid : event->pid,
+		is_fork ? event->task.ptid : event->tid, event);
 	if (type & JP_PERF_SAMPLE_IDENTIFIER)
 		put64(space, event->id);
 }

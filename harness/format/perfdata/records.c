@@ -65,7 +65,7 @@ static int finish_round(struct jp_perf_reader *reader, const unsigned char *byte
 static int read_kernel_record(struct jp_perf_reader *reader, const struct jp_perf_record *header,
 			      struct jp_pending *pending)
 {
-	const bool swapped = reader->attrs.swapped;
+	const bool is_swapped = reader->attrs.swapped;
 	const struct jp_perf_record *record;
 	struct jp_perf_record *copy = NULL;
 	int64_t attr;
@@ -75,8 +75,8 @@ static int read_kernel_record(struct jp_perf_reader *reader, const struct jp_per
 		return pass_other_record(reader, (const void *)pending->record, header->size);
 	}
 	/* Copy unaligned records, such as those after a compressed record. */
-	if (__builtin_expect(swapped || (uintptr_t)pending->record % sizeof(uint64_t), 0)) {
-		if (swapped && header->size % sizeof(uint64_t))
+	if (__builtin_expect(is_swapped || (uintptr_t)pending->record % sizeof(uint64_t), 0)) {
+		if (is_swapped && header->size % sizeof(uint64_t))
 			return jp_perf_fail(
 				reader, pending->at,
 				"expected a record of whole words, found one of %u bytes",
@@ -85,7 +85,7 @@ static int read_kernel_record(struct jp_perf_reader *reader, const struct jp_per
 		if (!copy)
 			return jp_perf_fail_memory(reader);
 	}
-	if (swapped)
+	if (is_swapped)
 		jp_perf_swap_words(copy);
 	record = pending->record;
 	attr = jp_perf_attrs_find(&reader->attrs, record);
@@ -97,7 +97,7 @@ static int read_kernel_record(struct jp_perf_reader *reader, const struct jp_per
 			reader->attrs.count ? (unsigned long long)jp_perf_record_id(
 						      &reader->attrs.list[0].layout, record)
 					    : 0);
-	if (swapped)
+	if (is_swapped)
 		jp_perf_swap_rest(&reader->attrs.list[attr].layout, copy);
 	pending->attr = attr;
 	pending->time = jp_perf_record_time(&reader->attrs.list[attr].layout, record);

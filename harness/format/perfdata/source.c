@@ -63,14 +63,14 @@ int jp_source_check(const struct jp_perf_source *source, struct jp_error *err)
 
 int jp_source_open(struct jp_perf_source *source, const char *path, struct jp_error *err)
 {
-	bool standard = strcmp(path, "-") == 0;
+	bool is_standard = strcmp(path, "-") == 0;
 	struct stat st;
 	int ret;
 
 	*source = (struct jp_perf_source){
-		.name = standard ? "(standard input)" : path,
-		.fd = standard ? STDIN_FILENO : jp_named_open(path, err),
-		.close_fd = !standard,
+		.name = is_standard ? "(standard input)" : path,
+		.fd = is_standard ? STDIN_FILENO : jp_named_open(path, err),
+		.close_fd = !is_standard,
 		.size = UINT64_MAX,
 		.end = UINT64_MAX,
 	};

@@ -286,15 +286,16 @@ bool jp_file_finder_changed(struct jp_file_finder *finder, const struct jp_wante
 {
 	struct jp_found_file file;
 	struct stat st;
-	bool changed;
+	bool is_changed;
 
 	if (!jp_file_finder_is_native(finder) || wanted->id.size || !wanted->ino ||
 	    jp_file_find_path(finder, wanted->pid, wanted->path, &file))
 		return false;
-	changed = !fstat(file.fd, &st) &&
-		  jp_clock_is_earlier(since, st.st_ino == wanted->ino ? &st.st_mtim : &st.st_ctim);
+	is_changed =
+		!fstat(file.fd, &st) &&
+		jp_clock_is_earlier(since, st.st_ino == wanted->ino ? &st.st_mtim : &st.st_ctim);
 	jp_found_file_close(&file);
-	return changed;
+	return is_changed;
 }
 
 int jp_file_find_path(struct jp_file_finder *finder, uint32_t pid, const char *path,

@@ -89,17 +89,17 @@ void jp_places_look_up(struct jp_places *places, const struct jp_places_process 
 		jp_replay_find_at_or_above(places->replay, process->pid, addr);
 	const struct jp_mapping *before = jp_replay_find_below(places->replay, process->pid, addr);
 
-	bool mapped = mapping && mapping->start <= addr;
-	uint64_t end = mapped ? mapping->end : mapping ? mapping->start : JP_CONTEXT_MAX;
+	bool is_mapped = mapping && mapping->start <= addr;
+	uint64_t end = is_mapped ? mapping->end : mapping ? mapping->start : JP_CONTEXT_MAX;
 
 	stretch->epoch = process->epoch;
-	stretch->start = mapped ? mapping->start : before ? before->end : 0;
+	stretch->start = is_mapped ? mapping->start : before ? before->end : 0;
 	/* Code from before an exec is gone, but a jitdump's times may be from another clock. */
-	if (!mapped && (mapping = jp_replay_find_as_perf(places->replay, process->pid, addr)) &&
+	if (!is_mapped && (mapping = jp_replay_find_as_perf(places->replay, process->pid, addr)) &&
 	    jp_mapping_injected(mapping->name)) {
 		stretch->start = jp_max(stretch->start, mapping->start);
 		end = jp_min(end, mapping->end);
-		mapped = true;
+		is_mapped = true;
 	}
 	stretch->size = end - stretch->start;
 	stretch->place = JP_PLACE_UNMAPPED;
@@ -109,7 +109,7 @@ void jp_places_look_up(struct jp_places *places, const struct jp_places_process 
 	/* perf record -d also records data mappings, which have no code. simpleperf records code
 	 * without PROT_EXEC: the files of an Android JIT, and interpreted .vdex files. perf finds
 	 * samples in any mapping (maps__find() in tools/perf/util/maps.c). */
-	if (!mapped || !mapping->code)
+	if (!is_mapped || !mapping->code)
 		return;
 	stretch->name = mapping->name;
 	stretch->place = jp_place_classify(mapping->backing, mapping->name);
@@ -193,7 +193,7 @@ static int handle_fork(struct jp_places *places, const struct jp_event *event)
 	const struct jp_places_process *parent;
 	struct jp_places_process *child;
 	const char *program;
-	bool known;
+	bool is_known;
 
 	if (event->pid == event->task.ppid)
 		return 0;
@@ -201,7 +201,7 @@ static int handle_fork(struct jp_places *places, const struct jp_event *event)
 	if (!parent)
 		return -ENOMEM;
 	program = parent->program;
-	known = parent->program_known;
+	is_known = parent->program_known;
 	child = jp_places_get_process(places, event->pid);
 	if (!child)
 		return -ENOMEM;
@@ -210,7 +210,7 @@ static int handle_fork(struct jp_places *places, const struct jp_event *event)
 	if (event->time == 0 && child->program)
 		return 0;
 	child->program = event->task.there ? NULL : program;
-	child->program_known = !event->task.there && known;
+	child->program_known = !event->task.there && is_known;
 	child->execs = false;
 	start_epoch(places, child);
 	return 0;

@@ -182,20 +182,20 @@ static struct ranges_node *get_exclusive_node(const struct jp_range_kind *kind,
 					      struct ranges_node **place, size_t capacity)
 {
 	struct ranges_node *node = *place, *fresh;
-	const bool shared = node->refs > 1;
+	const bool is_shared = node->refs > 1;
 
-	if (!shared && node->capacity >= capacity)
+	if (!is_shared && node->capacity >= capacity)
 		return node;
 	fresh = make_node(kind, node->level,
-			  shared ? jp_max(capacity, node->count)
-				 : jp_min(2 * node->capacity, MOST));
+			  is_shared ? jp_max(capacity, node->count)
+				    : jp_min(2 * node->capacity, MOST));
 	if (!fresh)
 		return NULL;
 	fresh->count = node->count;
 	memcpy(fresh->words, node->words, node->count * get_item_size(kind, node));
-	for (size_t i = 0; shared && node->level && i < node->count; i++)
+	for (size_t i = 0; is_shared && node->level && i < node->count; i++)
 		get_children(node)[i].node->refs++;
-	if (shared)
+	if (is_shared)
 		node->refs--;
 	else
 		free(node);

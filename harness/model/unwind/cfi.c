@@ -217,7 +217,7 @@ static bool check_direct_step(struct jp_cfi_row *row, const struct jp_cfi_rule *
 }
 
 static void fill_row(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *row,
-		     int return_address, bool signal)
+		     int return_address, bool is_signal)
 {
 	const struct jp_machine *machine = cfi->machine;
 	struct jp_cfi_rows *rows = &cfi->rows;
@@ -248,7 +248,7 @@ static void fill_row(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *
 	for (int reg = 0; reg < JP_REGS; reg++) {
 		/* At a caller, the link register no longer has the return address, unless the
 		 * caller was interrupted. */
-		if (reg == machine->ip || (reg == return_address && !signal))
+		if (reg == machine->ip || (reg == return_address && !is_signal))
 			continue;
 		rule = register_rule(rows, frame, reg);
 		/* A register without a rule follows the machine's calling convention. libdw's own
@@ -269,7 +269,7 @@ static void fill_row(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *
 			return;
 	}
 	row->count = rows->nr_rules - row->first_rule;
-	row->kind = signal ? JP_ROW_SIGNAL : JP_ROW_STEP;
+	row->kind = is_signal ? JP_ROW_SIGNAL : JP_ROW_STEP;
 	row->direct = check_direct_step(row, &rows->rules[row->first_rule], machine->sp);
 }
 
@@ -281,7 +281,7 @@ static __attribute__((noinline)) void compile_row(struct jp_cfi *cfi, uint64_t v
 {
 	Dwarf_Frame *frame = NULL;
 	Dwarf_Addr start, end = 0;
-	bool signal = false;
+	bool is_signal = false;
 	int return_address;
 
 	*row = (struct jp_cfi_row){.kind = JP_ROW_NONE};
@@ -289,12 +289,12 @@ static __attribute__((noinline)) void compile_row(struct jp_cfi *cfi, uint64_t v
 	if (dwarf_cfi_addrframe(cfi->dwarf, vaddr, &frame) == 0) {
 		const struct jp_cfi_row *last;
 
-		return_address = dwarf_frame_info(frame, &start, &end, &signal);
+		return_address = dwarf_frame_info(frame, &start, &end, &is_signal);
 		last = end > vaddr ? jp_cfi_rows_find(&cfi->rows, end - 1) : NULL;
 		if (last)
 			*row = *last;
 		else
-			fill_row(cfi, frame, row, return_address, signal);
+			fill_row(cfi, frame, row, return_address, is_signal);
 		if (!last && end > vaddr)
 			jp_cfi_rows_append(&cfi->rows, end - 1, row);
 		free(frame);

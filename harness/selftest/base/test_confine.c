@@ -49,7 +49,7 @@ static bool is_refused(const char *path)
 	return fd < 0;
 }
 
-static bool is_harmless(const char *path, bool alone, const unsigned char *head, size_t size)
+static bool is_harmless(const char *path, bool is_alone, const unsigned char *head, size_t size)
 {
 	return size >= 4 && !memcmp(head, "good", 4);
 }
@@ -137,11 +137,11 @@ static void test_few_descriptors(const char *in, const char *folder)
 {
 	const struct jp_readable readable = {.input = in, .folders = {folder}};
 	struct rlimit old, few;
-	bool opened = false;
+	bool is_opened = false;
 	int nr_refused = 0;
 
 	getrlimit(RLIMIT_NOFILE, &old);
-	for (rlim_t max = 3; max < MOST && !opened; max++) {
+	for (rlim_t max = 3; max < MOST && !is_opened; max++) {
 		struct jp_delegate delegate;
 		struct jp_error err = {""};
 		int failed;
@@ -150,14 +150,14 @@ static void test_few_descriptors(const char *in, const char *folder)
 		setrlimit(RLIMIT_NOFILE, &few);
 		failed = jp_delegate_open(&delegate, &readable, &err);
 		setrlimit(RLIMIT_NOFILE, &old);
-		opened = !failed;
+		is_opened = !failed;
 		nr_refused += failed == -EMFILE;
 		check(failed ? failed == -EMFILE && strstr(err.text, strerror(EMFILE))
 			     : delegate.folders[0].fd >= 0 && delegate.folders[1].fd >= 0,
 		      "a limit of %d descriptors: %s", (int)max, failed ? err.text : "enough");
 		jp_delegate_close(&delegate);
 	}
-	check(opened && nr_refused > 1, "%d limits are too low, the next is enough", nr_refused);
+	check(is_opened && nr_refused > 1, "%d limits are too low, the next is enough", nr_refused);
 }
 
 TEST(confine)

@@ -23,7 +23,7 @@ static void test_reader(reader read_it, const char *open_method)
 {
 	static const size_t sizes[] = {0, 1, 4095, 4096, 4097, 8192, SIZE};
 	struct jp_error err = {""};
-	bool good = true, exact = true, refused = true;
+	bool good = true, is_exact = true, is_refused = true;
 	size_t size = 0;
 	char *text;
 
@@ -33,19 +33,19 @@ static void test_reader(reader read_it, const char *open_method)
 		good &= text && size == sizes[i] && !memcmp(text, bytes, size) && !text[size];
 		free(text);
 		text = read_it(path, sizes[i], NULL, &err);
-		exact &= text != NULL;
+		is_exact &= text != NULL;
 		free(text);
 		if (!sizes[i])
 			continue;
 		errno = 0;
 		text = read_it(path, sizes[i] - 1, &size, &err);
-		refused &= !text && errno == EFBIG && strstr(err.text, path) &&
-			   strstr(err.text, ": more than ");
+		is_refused &= !text && errno == EFBIG && strstr(err.text, path) &&
+			      strstr(err.text, ": more than ");
 		free(text);
 	}
 	check(good, "%s: files of several sizes are read and get a NUL", open_method);
-	check(exact, "%s: a file as large as the limit is read", open_method);
-	check(refused, "%s: a file one byte larger than the limit is refused: '%s'", open_method,
+	check(is_exact, "%s: a file as large as the limit is read", open_method);
+	check(is_refused, "%s: a file one byte larger than the limit is refused: '%s'", open_method,
 	      err.text);
 	errno = 0;
 	text = read_it("/nowhere/file", SIZE, &size, &err);

@@ -20,7 +20,7 @@ static void write_at_exit(void)
 }
 
 /* Maps an empty file twice, watches the first mapping, and writes to one of them. */
-static void __attribute__((noreturn)) touch_lost_page(bool watched)
+static void __attribute__((noreturn)) touch_lost_page(bool is_watched)
 {
 	const struct jp_lost_page page_name = {"the file", "is full", write_at_exit};
 	jp_cleanup_close int fd = memfd_create("lost", MFD_CLOEXEC);
@@ -32,7 +32,7 @@ static void __attribute__((noreturn)) touch_lost_page(bool watched)
 	if (dup2(err_fd, STDERR_FILENO) < 0 || map == MAP_FAILED || unwatched == MAP_FAILED ||
 	    jp_lost_page_watch((void *)map, 1, &page_name))
 		_exit(1);
-	(watched ? map : unwatched)[PAGE - 1] = 1;
+	(is_watched ? map : unwatched)[PAGE - 1] = 1;
 	_exit(2);
 }
 

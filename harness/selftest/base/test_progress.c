@@ -34,7 +34,7 @@ static void test_terminal(void)
 {
 	struct winsize size = {.ws_row = 24, .ws_col = 50};
 	int main_end = posix_openpt(O_RDWR | O_NOCTTY), terminal_end;
-	const int saved = dup(STDERR_FILENO);
+	const int saved_stderr = dup(STDERR_FILENO);
 	char text[200] = "";
 	size_t length = 0;
 	ssize_t got;
@@ -49,7 +49,7 @@ static void test_terminal(void)
 	jp_progress_show("%s", "0123456789 0123456789 0123456789 0123456789 0123456789");
 	jp_progress_clear();
 	jp_progress_clear();
-	dup2(saved, STDERR_FILENO);
+	dup2(saved_stderr, STDERR_FILENO);
 	close(terminal_end);
 	/* The kernel passes the bytes on later, and fails a read() after the last byte. */
 	while ((got = read(main_end, text + length, sizeof(text) - 1 - length)) > 0)

@@ -136,7 +136,7 @@ static void serve_folder(int fuse)
 
 /* Checks whether an open folder is trusted if a process of @user serves its file system. Returns
  * false if nothing can be mounted here. */
-static bool check_served(const char *mount_point, uid_t user, bool trusted)
+static bool check_served(const char *mount_point, uid_t user, bool is_trusted)
 {
 	const int fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	char options[96];
@@ -152,8 +152,8 @@ static bool check_served(const char *mount_point, uid_t user, bool trusted)
 		serve_folder(fuse);
 	close(fuse);
 	fd = open(mount_point, O_PATH | O_CLOEXEC);
-	check(server > 0 && fd >= 0 && jp_trusted_open(fd) == trusted,
-	      "an open folder that user %u serves is %strusted", user, trusted ? "" : "not ");
+	check(server > 0 && fd >= 0 && jp_trusted_open(fd) == is_trusted,
+	      "an open folder that user %u serves is %strusted", user, is_trusted ? "" : "not ");
 	close(fd);
 	check(!umount2(mount_point, MNT_DETACH), "the mount is removed");
 	kill(server, SIGKILL);

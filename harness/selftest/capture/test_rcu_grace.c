@@ -31,11 +31,11 @@ TEST(rcu_grace)
 	}
 	for (int i = 0; i < 3; i++) {
 		const uint64_t start = jp_clock_now();
-		bool passed;
+		bool is_passed;
 
 		jp_grace_ask(&grace);
-		passed = wait_for_grace(&grace);
-		check(passed, "a requested grace period passes, after %llu us",
+		is_passed = wait_for_grace(&grace);
+		check(is_passed, "a requested grace period passes, after %llu us",
 		      (unsigned long long)((jp_clock_now() - start) / 1000));
 	}
 	jp_grace_ask(&grace);

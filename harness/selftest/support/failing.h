@@ -34,7 +34,7 @@ enum failing_kind {
 enum { FAILING_PLACES = 1 << 12, FAILING_CALLERS = 8 };
 static struct {
 	enum failing_kind kind;
-	unsigned long nth, seen;
+	unsigned long nth, nr_allocations;
 	long live; /* allocations not yet freed */
 	uintptr_t stack_top;
 	uint64_t places[FAILING_PLACES]; /* hash table of caller chains; 0: free slot */
@@ -46,7 +46,7 @@ static void failing_begin(enum failing_kind kind, unsigned long nth)
 {
 	failing.kind = kind;
 	failing.nth = nth;
-	failing.seen = 0;
+	failing.nr_allocations = 0;
 	failing.stack_top = (uintptr_t)__builtin_frame_address(0);
 	if (nth)
 		return;
@@ -79,24 +79,24 @@ static void store_first_call(uint64_t place)
 	if (failing.places[i] || failing.nr_first == FAILING_PLACES / 2)
 		return;
 	failing.places[i] = place;
-	failing.first[failing.nr_first++] = failing.seen;
+	failing.first[failing.nr_first++] = failing.nr_allocations;
 }
 
 /* Stops failing. Returns the number of calls since failing_begin(). */
 static unsigned long failing_end(void)
 {
 	failing.kind = FAILING_NONE;
-	return failing.seen;
+	return failing.nr_allocations;
 }
 
 static __attribute__((always_inline)) inline bool fail_call(enum failing_kind kind, int error)
 {
 	if (failing.kind != kind)
 		return false;
-	failing.seen++;
+	failing.nr_allocations++;
 	if (!failing.nth)
 		store_first_call(hash_callers(__builtin_frame_address(0)));
-	if (failing.seen != failing.nth)
+	if (failing.nr_allocations != failing.nth)
 		return false;
 	errno = error;
 	return true;

@@ -25,10 +25,10 @@ static const uint64_t chain[] = {JP_CONTEXT_USER, IP, CALLER};
 static struct jp_regs regs = {.mask = 1 << DWARF_BP | 1 << DWARF_SP | 1 << DWARF_IP,
 			      .r = {[DWARF_BP] = SP, [DWARF_SP] = SP, [DWARF_IP] = IP}};
 
-static struct jp_event make_sample(uint64_t time, bool user, bool differs)
+static struct jp_event make_sample(uint64_t time, bool is_user, bool differs)
 {
 	return (struct jp_event)MADE_EVENT(SAMPLE, PID, time, .asked = &asked,
-					   .sample = {.user = user,
+					   .sample = {.user = is_user,
 						      .ip = IP,
 						      .regs = &regs,
 						      .chain = chain,

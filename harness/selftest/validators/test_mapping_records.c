@@ -78,14 +78,14 @@ static void test_before_launch(void)
 								      .stopped = UINT64_MAX}};
 			const struct jp_event event = MADE_EVENT(
 				MAP, PID, time, MADE_MAP(0x10000, 0x4000, X, "/bin/profiler"));
-			const bool unknown = enabled < 900 && !time;
+			const bool is_unknown = enabled < 900 && !time;
 			const struct jp_metric metric =
 				judge("mapping_records", &evidence, &event, 1,
-				      unknown ? "mappings.unknown" : "mappings.invented");
+				      is_unknown ? "mappings.unknown" : "mappings.invented");
 
 			check(metric.k == 1 && exceptions == 1,
 			      "record of %" PRIu64 ", events enabled at %" PRIu64 ": %s", time,
-			      enabled, unknown ? "unknown" : "invented");
+			      enabled, is_unknown ? "unknown" : "invented");
 		}
 	}
 }

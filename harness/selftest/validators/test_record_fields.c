@@ -65,10 +65,10 @@ TEST(second_mapping)
 							 MADE_MAP(0x10000, 0x4000, RX, "//anon"));
 		const struct jp_metric metric =
 			judge("act_records", &evidence, &event, 1, "records.acts");
-		const bool late = time > 2001 + SLACK;
+		const bool is_late = time > 2001 + SLACK;
 
-		check(metric.n == 1 && metric.k == late, "a record at %d is %s", (int)time,
-		      late ? "of no act" : "of the second mapping");
+		check(metric.n == 1 && metric.k == is_late, "a record at %d is %s", (int)time,
+		      is_late ? "of no act" : "of the second mapping");
 	}
 	free_truth_index(&truth);
 }

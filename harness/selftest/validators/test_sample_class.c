@@ -10,9 +10,9 @@
 
 static bool is_in_class(enum jp_sample_class class, const struct jp_sample_facts *facts)
 {
-	bool code = facts->code, live = !code && facts->in_window;
-	bool foreign = live && facts->place == JP_IN_OTHERS;
-	bool is_watched = live && !foreign && facts->watched;
+	bool code = facts->code, is_live = !code && facts->in_window;
+	bool is_foreign = is_live && facts->place == JP_IN_OTHERS;
+	bool is_watched = is_live && !is_foreign && facts->watched;
 	/* A living thread inside a path always has a user part. */
 	bool blind = facts->kernel && !facts->user_part;
 	bool bare = blind && !(facts->place == JP_INSIDE && !facts->ended);
@@ -23,7 +23,7 @@ static bool is_in_class(enum jp_sample_class class, const struct jp_sample_facts
 	case JP_SAMPLE_OUTSIDE:
 		return !code && !facts->in_window;
 	case JP_SAMPLE_ASTRAY:
-		return foreign || (is_watched && !bare && facts->place == JP_INSIDE);
+		return is_foreign || (is_watched && !bare && facts->place == JP_INSIDE);
 	case JP_SAMPLE_EDGE:
 		return is_watched && !bare && facts->place == JP_IN_EDGE;
 	case JP_SAMPLE_BELOW:
@@ -33,7 +33,7 @@ static bool is_in_class(enum jp_sample_class class, const struct jp_sample_facts
 	case JP_SAMPLE_NATIVE:
 		return is_watched && !bare && facts->place == JP_IN_NONE;
 	case JP_SAMPLE_UNWATCHED:
-		return live && !foreign && !facts->watched;
+		return is_live && !is_foreign && !facts->watched;
 	default:
 		return false;
 	}

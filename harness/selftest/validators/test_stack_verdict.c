@@ -42,32 +42,32 @@ static uint64_t find_root(const struct built_stack *stack)
 static bool is_verdict(enum jp_verdict verdict, const struct built_stack *seen,
 		       const struct built_stack *must, const struct built_stack *whole)
 {
-	bool exact = stacks_equal(seen, whole);
-	bool as_must = stacks_equal(seen, must) && !exact;
+	bool is_exact = stacks_equal(seen, whole);
+	bool as_must = stacks_equal(seen, must) && !is_exact;
 	bool true_frames = (is_part_of(seen, whole) || is_part_of(seen, must)) &&
 			   (!seen->count || seen->frames[0] == whole->frames[0]);
-	bool settled = exact || as_must;
+	bool is_settled = is_exact || as_must;
 	bool rooted = seen->count &&
 		      (find_root(seen) == find_root(whole) || find_root(seen) == find_root(must));
 	bool all_that_must = is_part_of(must, seen);
 
 	switch (verdict) {
 	case JP_EXACT:
-		return exact;
+		return is_exact;
 	case JP_GAP:
 		return as_must ||
-		       (!settled && true_frames && seen->count > 1 && rooted && all_that_must);
+		       (!is_settled && true_frames && seen->count > 1 && rooted && all_that_must);
 	case JP_HOLE:
-		return !settled && true_frames && seen->count > 1 && rooted && !all_that_must;
+		return !is_settled && true_frames && seen->count > 1 && rooted && !all_that_must;
 	case JP_SHORT:
-		return !settled && true_frames && seen->count > 1 && !rooted;
+		return !is_settled && true_frames && seen->count > 1 && !rooted;
 	case JP_SINGLE:
-		return !settled && true_frames && seen->count <= 1;
+		return !is_settled && true_frames && seen->count <= 1;
 	case JP_EXTRA:
-		return !settled && !true_frames && all_that_must &&
+		return !is_settled && !true_frames && all_that_must &&
 		       seen->frames[0] == whole->frames[0];
 	case JP_WRONG:
-		return !settled && !true_frames &&
+		return !is_settled && !true_frames &&
 		       !(all_that_must && seen->frames[0] == whole->frames[0]);
 	default:
 		return false;

@@ -379,14 +379,14 @@ TEST(missing_at_random)
 
 	for (uint64_t seed = 1; seed <= 100; seed++) {
 		uint64_t random = seed * 0x2545f4914f6cdd1d;
-		bool skipped;
+		bool is_skipped;
 
 		make_streams(20000, &random);
 		for (size_t i = made.nr_capture; i-- > 0;)
 			if (i % 50 == seed % 50)
 				drop_samples(i, 1);
-		caught += judge_streams(&skipped) != 0;
-		excused += skipped;
+		caught += judge_streams(&is_skipped) != 0;
+		excused += is_skipped;
 	}
 	check(caught + excused >= 100 && excused <= 10,
 	      "2 %% of a thread's samples are gone in 100 recordings: %u caught; in %u a stall "
@@ -398,18 +398,18 @@ TEST(other_thread)
 {
 	struct jp_witness_sample taken;
 	uint64_t random = 7;
-	bool skipped;
+	bool is_skipped;
 
 	make_streams(0, &random);
 	taken = made.witness[400];
 	made.nr_witness--;
 	memmove(&made.witness[400], &made.witness[401],
 		(made.nr_witness - 400) * sizeof(made.witness[0]));
-	judge_streams(&skipped);
-	check(skipped, "a sample that no thread has is a skipped sample");
+	judge_streams(&is_skipped);
+	check(is_skipped, "a sample that no thread has is a skipped sample");
 	put_witness(PID + 1, taken.cpu, taken.time);
-	judge_streams(&skipped);
-	check(!skipped, "a sample that another thread has is not a skipped sample");
+	judge_streams(&is_skipped);
+	check(!is_skipped, "a sample that another thread has is not a skipped sample");
 }
 
 TEST(other_faults)

@@ -310,10 +310,10 @@ static void test_stray_build_id_bit(void)
 TEST(records)
 {
 	for (size_t i = 0; i < RECORDS; i++) {
-		bool sample = records[i].event.type == JP_EVENT_SAMPLE;
+		bool is_sample = records[i].event.type == JP_EVENT_SAMPLE;
 
 		check_round_trip(i, ALL, true);
-		check_round_trip(i, sample ? ALL : IDS, false);
+		check_round_trip(i, is_sample ? ALL : IDS, false);
 	}
 	test_unknown_records();
 	test_encode_range();

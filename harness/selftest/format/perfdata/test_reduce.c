@@ -16,8 +16,8 @@ static int store_stack(void *context, const struct jp_event *event)
 	return 0;
 }
 
-/* Makes a file of one sample with the dump @stack, then zeros; @packed: compressed. */
-static void begin_file(const char *stack, size_t size, bool packed)
+/* Makes a file of one sample with the dump @stack, then zeros; @is_packed: compressed. */
+static void begin_file(const char *stack, size_t size, bool is_packed)
 {
 	const struct jp_perf_attr attr = {.type = 1,
 					  .size = 120,
@@ -33,7 +33,7 @@ static void begin_file(const char *stack, size_t size, bool packed)
 	sample.size = 0;
 	perf_file_record(&sample, JP_PERF_RECORD_SAMPLE, JP_PERF_MISC_USER, body, sizeof(body));
 	perf_file_begin(&file, &attr);
-	if (packed)
+	if (is_packed)
 		perf_file_compressed(&file, sample.bytes, sample.size);
 	else
 		perf_file_put(&file, sample.bytes, sample.size);

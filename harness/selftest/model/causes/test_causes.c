@@ -444,13 +444,13 @@ TEST(known_windows)
 			.intervals = {.intervals = &interval, .nr_intervals = 1}};
 		uint64_t from = 0, to = 0;
 		size_t cursor = 0;
-		bool known;
+		bool is_known;
 
 		strcpy(evidence.intervals.gate, rows[i].gate);
-		known = jp_evidence_next_known_window(&evidence, rows[i].pid, 101, 106, &cursor,
-						      &from, &to);
-		check(known == !!rows[i].to &&
-			      (!known || (from == rows[i].from && to == rows[i].to)),
+		is_known = jp_evidence_next_known_window(&evidence, rows[i].pid, 101, 106, &cursor,
+							 &from, &to);
+		check(is_known == !!rows[i].to &&
+			      (!is_known || (from == rows[i].from && to == rows[i].to)),
 		      "gate '%s': pid %u can be known from %d to %d", rows[i].gate, rows[i].pid,
 		      (int)from, (int)to);
 		check(!jp_evidence_next_known_window(&evidence, rows[i].pid, 101, 106, &cursor,

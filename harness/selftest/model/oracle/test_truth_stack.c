@@ -367,13 +367,13 @@ static void test_words(void)
 		uint64_t fp = 0;
 		bool has_stack = jp_truth_stack_at(truth, pid, pid, table[i].time, 0, table[i].ip,
 						   table[i].sp, JP_DUMP, &stack) == JP_STACK_FOUND;
-		bool known =
+		bool is_known =
 			has_stack && (*words_found = 0,
 				      jp_truth_visit_stack_words(&stack, append_word, NULL, &fp));
 
 		check(has_stack && !strcmp(words_found, table[i].words) &&
-			      known == (table[i].fp != 1) &&
-			      (!known || fp == SP + (uint64_t)table[i].fp),
+			      is_known == (table[i].fp != 1) &&
+			      (!is_known || fp == SP + (uint64_t)table[i].fp),
 		      "%s: %s %lx", table[i].what, words_found, (long)fp);
 	}
 }

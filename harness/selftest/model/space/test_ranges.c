@@ -54,7 +54,7 @@ static bool ranges_agree(const struct mirrored_ranges *ranges)
 
 TEST(random)
 {
-	bool good = true, alike = true, owned = true;
+	bool good = true, alike = true, is_owned = true;
 
 	uint64_t chance = 1;
 
@@ -77,13 +77,14 @@ TEST(random)
 		if (step % 101 == 0) {
 			struct jp_range *own = jp_ranges_own(&ranges->ranges, start);
 
-			owned &= !own || own == jp_ranges_find_at_or_above(ranges->ranges, start);
+			is_owned &=
+				!own || own == jp_ranges_find_at_or_above(ranges->ranges, start);
 		}
 		if (step % 500 == 0)
 			for (size_t i = 0; i < COPIES; i++)
 				alike &= ranges_agree(&copies[i]);
 	}
-	check(good && owned, "%d changes of %d copies that share memory work", STEPS, COPIES);
+	check(good && is_owned, "%d changes of %d copies that share memory work", STEPS, COPIES);
 	check(alike, "no change shows in another copy");
 	for (size_t i = 0; i < COPIES; i++)
 		jp_ranges_free(copies[i].ranges);

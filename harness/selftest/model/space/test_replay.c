@@ -29,9 +29,9 @@ static int add_fork(uint32_t pid, uint32_t tid, uint32_t ppid, uint64_t time)
 	return jp_replay_apply(replay, &event);
 }
 
-static int add_comm(uint32_t pid, uint32_t tid, const char *name, bool exec)
+static int add_comm(uint32_t pid, uint32_t tid, const char *name, bool is_exec)
 {
-	struct jp_event event = MADE_EVENT(COMM, pid, 1, .comm = {.name = name, .exec = exec});
+	struct jp_event event = MADE_EVENT(COMM, pid, 1, .comm = {.name = name, .exec = is_exec});
 
 	event.tid = tid;
 	return jp_replay_apply(replay, &event);

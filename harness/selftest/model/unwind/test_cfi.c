@@ -20,10 +20,11 @@ static bool load_word(void *context, uint64_t addr, uint64_t *value)
 	return addr >= LOW && addr < LOW + 0x1000;
 }
 
-/* Makes a CIE with return address column @ra, and with `S` if @signal; and an FDE with @program of
+/* Makes a CIE with return address column @ra, and with `S` if @is_signal; and an FDE with @program
+ * of
  * @size bytes after the rules "CFA is rsp + 8, return address below it". */
 static void make_tables(struct jp_bytes *frame, const void *program, size_t size, uint8_t ra,
-			bool signal)
+			bool is_signal)
 {
 	static const unsigned char initial[] = {0x0c, RSP, 8, 0x80 | IP, 1};
 	size_t start, cie = frame->size;
@@ -31,7 +32,7 @@ static void make_tables(struct jp_bytes *frame, const void *program, size_t size
 	jp_bytes_add32(frame, 0);
 	jp_bytes_add32(frame, 0);
 	jp_bytes_add8(frame, 1);
-	jp_bytes_add(frame, signal ? "zRS" : "zR", signal ? 4 : 3);
+	jp_bytes_add(frame, is_signal ? "zRS" : "zR", is_signal ? 4 : 3);
 	jp_bytes_add(frame, (unsigned char[]){1, 0x78, ra, 1, 0x1b}, 5);
 	jp_bytes_add(frame, initial, sizeof(initial));
 	jp_bytes_set32(frame, cie, frame->size - cie - 4);
@@ -182,7 +183,7 @@ TEST(rules)
 	}
 }
 
-static enum jp_cfi_answer answer_of(const void *program, size_t size, uint8_t ra, bool signal,
+static enum jp_cfi_answer answer_of(const void *program, size_t size, uint8_t ra, bool is_signal,
 				    uint64_t vaddr)
 {
 	struct jp_bytes frame = {0};
@@ -190,7 +191,7 @@ static enum jp_cfi_answer answer_of(const void *program, size_t size, uint8_t ra
 	enum jp_cfi_answer answer;
 	struct jp_cfi *cfi;
 
-	make_tables(&frame, program, size, ra, signal);
+	make_tables(&frame, program, size, ra, is_signal);
 	cfi = open_made(&frame, EM_X86_64, NULL);
 	jp_bytes_free(&frame);
 	if (!cfi)
