@@ -35,7 +35,7 @@ struct kept {
 	struct jp_executables truth;
 	struct jp_map inodes;         /* inode and device -> struct inode_generation */
 	struct line_support *support; /* by line number of the index */
-	uint64_t records, wrong, files, bad;
+	uint64_t records, nr_wrong, files, nr_bad_files;
 };
 
 /* Returns whether our own capture wrote the record. If another profiler's record has no generation,
@@ -63,13 +63,14 @@ static bool certainly_exists(const struct kept *kept, const struct inode_generat
 			     uint64_t time)
 {
 	const uint64_t slack = kept->view->evidence->info.slack;
-	const struct jp_executable *one;
+	const struct jp_executable *executable;
 	size_t cursor = SIZE_MAX;
 
-	while ((one = jp_executables_next(&kept->truth, known->pid, known->addr, known->addr + 1,
-					  &cursor)))
-		if (one->open_before <= known->time + slack &&
-		    (one->close_before == UINT64_MAX || time + slack < one->close_before))
+	while ((executable = jp_executables_next(&kept->truth, known->pid, known->addr,
+						 known->addr + 1, &cursor)))
+		if (executable->open_before <= known->time + slack &&
+		    (executable->close_before == UINT64_MAX ||
+		     time + slack < executable->close_before))
 			return is_alive(kept, known->pid, known->time - slack, time + slack);
 	return false;
 }
@@ -80,18 +81,18 @@ static void note_generation(struct kept *kept, const struct jp_event *map)
 {
 	const struct jp_elf_line *line;
 	struct line_support *other = NULL;
-	bool same = false;
+	bool has_same = false;
 
 	for (size_t i = 0; (line = jp_elf_store_line(kept->store, i)); i++) {
 		if (!line->has_generation || line->ino != map->map.ino ||
 		    line->maj != map->map.maj || line->min != map->map.min)
 			continue;
 		if (line->gen == map->map.gen)
-			kept->support[i].generation = same = true;
+			kept->support[i].generation = has_same = true;
 		if (line->snapshot && strcmp(line->path, map->map.name) == 0)
 			other = &kept->support[i];
 	}
-	if (!other || same)
+	if (!other || has_same)
 		return;
 	if (!other->nr_others++)
 		other->other =
@@ -130,7 +131,7 @@ static int judge_generation(struct kept *kept, const struct jp_event *map)
 	}
 	if (!wrong)
 		return 0;
-	kept->wrong++;
+	kept->nr_wrong++;
 	return jp_findings_count_failure(
 		&kept->view->findings, "mappings.generation", "other-generation",
 		"pid %u at %" PRIu64 ": inode %" PRIu64 " of %x:%x is recorded with "
@@ -187,7 +188,7 @@ static int judge_kept_generation(struct kept *kept, const struct jp_elf_line *li
 
 	if (support->generation)
 		return 0;
-	kept->wrong += support->nr_others;
+	kept->nr_wrong += support->nr_others;
 	for (uint64_t i = 0; i < support->nr_others && !failed; i++)
 		failed = jp_findings_count_failure(
 			&kept->view->findings, "mappings.generation", "other-generation",
@@ -196,7 +197,7 @@ static int judge_kept_generation(struct kept *kept, const struct jp_elf_line *li
 			other->pid, other->time, line->ino, other->gen, line->gen, line->path);
 	if (failed || !line->gen || line->snapshot)
 		return failed;
-	kept->wrong++;
+	kept->nr_wrong++;
 	return jp_findings_count_failure(&kept->view->findings, "mappings.generation", "not-told",
 					 "no record has generation %" PRIu64 " of inode %" PRIu64
 					 ": %.100s",
@@ -213,7 +214,7 @@ static int judge_kept_file(struct kept *kept, const struct jp_elf_line *line, bo
 		     : jp_fail(&why, ENOENT, "no mapping has its inode");
 	if (!ret)
 		return 0;
-	kept->bad++;
+	kept->nr_bad_files++;
 	return jp_findings_count_failure(&kept->view->findings, "elf.files",
 					 ret == -ENOENT    ? "not-mapped"
 					 : ret == -EBADMSG ? "altered"
@@ -235,8 +236,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 	if (!kept->files && view->evidence->watched.started)
 		failed = jp_findings_count_failure(&view->findings, "elf.files", "none",
 						   "elf/index names no file");
-	jp_findings_add_rate(&view->findings, "elf.files", kept->bad, kept->files);
-	jp_findings_add_rate(&view->findings, "mappings.generation", kept->wrong, kept->records);
+	jp_findings_add_rate(&view->findings, "elf.files", kept->nr_bad_files, kept->files);
+	jp_findings_add_rate(&view->findings, "mappings.generation", kept->nr_wrong, kept->records);
 	return failed;
 }
 

@@ -84,9 +84,9 @@ static void answer_lookup(const struct fuse_in_header *request, const char *name
 static void answer_read(const struct fuse_in_header *request, const struct fuse_read_in *in)
 {
 	static char block[BLOCK];
-	ssize_t got = pread(scene.file, block, in->size < BLOCK ? in->size : BLOCK, in->offset);
+	ssize_t nr_read = pread(scene.file, block, in->size < BLOCK ? in->size : BLOCK, in->offset);
 
-	send_answer(request, got < 0 ? -errno : 0, block, got < 0 ? 0 : got);
+	send_answer(request, nr_read < 0 ? -errno : 0, block, nr_read < 0 ? 0 : nr_read);
 }
 
 static void answer_request(const struct fuse_in_header *request)
@@ -140,15 +140,15 @@ static void *serve_requests(void *context)
 
 	while (!atomic_load(&scene.ended)) {
 		struct pollfd ready = {.fd = scene.fd, .events = POLLIN};
-		ssize_t got;
+		ssize_t nr_read;
 
 		if (poll(&ready, 1, TICK_MS) <= 0)
 			continue;
-		got = read(scene.fd, request, sizeof(request));
-		if (got >= (ssize_t)sizeof(struct fuse_in_header))
+		nr_read = read(scene.fd, request, sizeof(request));
+		if (nr_read >= (ssize_t)sizeof(struct fuse_in_header))
 			answer_request((const struct fuse_in_header *)request);
 		/* ENOENT: the reader gave up; EPERM: not mounted yet. */
-		else if (got < 0 && errno != EINTR && errno != EAGAIN && errno != ENOENT &&
+		else if (nr_read < 0 && errno != EINTR && errno != EAGAIN && errno != ENOENT &&
 			 errno != EPERM)
 			break;
 	}

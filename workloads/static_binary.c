@@ -18,11 +18,11 @@ static bool is_of_own_machine(const char *path)
 {
 	ElfW(Ehdr) header = {.e_machine = EM_NONE};
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd < 0 ? 0 : read(fd, &header, sizeof(header));
+	ssize_t nr_read = fd < 0 ? 0 : read(fd, &header, sizeof(header));
 
 	if (fd >= 0)
 		close(fd);
-	return got == sizeof(header) && header.e_machine == jp_get_own_machine();
+	return nr_read == sizeof(header) && header.e_machine == jp_get_own_machine();
 }
 
 /* Copies the program @path and replaces @path by the path of the copy. Returns 0 or -errno. */

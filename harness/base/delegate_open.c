@@ -212,16 +212,16 @@ static int open_input_of_root(const struct jp_delegate *delegate, const char *pa
 	uint64_t size;
 	struct stat st;
 	jp_cleanup_close int fd = -1;
-	ssize_t got;
+	ssize_t nr_read;
 
 	if (!delegate->readable->harmless || !is_input_owned_by_root(delegate) || *path != '/')
 		return jp_fail(err, EACCES, "%s: %s", path, strerror(EACCES));
 	fd = jp_untrusted_open(path, -1, &size, err);
 	if (fd < 0)
 		return fd;
-	got = pread(fd, head, sizeof(head), 0);
-	if (got < 0 || fstat(fd, &st) ||
-	    !delegate->readable->harmless(path, st.st_nlink == 1, head, (size_t)got))
+	nr_read = pread(fd, head, sizeof(head), 0);
+	if (nr_read < 0 || fstat(fd, &st) ||
+	    !delegate->readable->harmless(path, st.st_nlink == 1, head, (size_t)nr_read))
 		return jp_fail(err, EACCES,
 			       "%s: only root may read it, and it is none of the files that a "
 			       "capture names",

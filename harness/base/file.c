@@ -20,14 +20,14 @@ enum { STEP = 4096, BLOCK = 1 << 16 };
 /* Reads as read() does, without EINTR. */
 static ssize_t read_uninterrupted(int fd, void *to, size_t size)
 {
-	ssize_t got;
+	ssize_t nr_read;
 
 	do
-		got = read(fd, to, size);
-	while (got < 0 && errno == EINTR);
-	if (got < 0)
+		nr_read = read(fd, to, size);
+	while (nr_read < 0 && errno == EINTR);
+	if (nr_read < 0)
 		jp_shortage_note(errno);
-	return got;
+	return nr_read;
 }
 
 static char *fail_reading(struct jp_error *err, int code, const char *name, const char *problem)
@@ -48,18 +48,18 @@ char *jp_file_read_fd(int fd, const char *name, size_t limit, size_t *size, stru
 {
 	jp_cleanup_free char *text = NULL;
 	size_t used = 0, capacity = 0;
-	ssize_t got;
+	ssize_t nr_read;
 
 	do {
 		if (!jp_array_reserve(&text, &capacity, used + STEP))
 			return fail_reading(err, ENOMEM, name, "out of memory");
-		got = read_uninterrupted(fd, text + used, capacity - used);
-		if (got < 0)
+		nr_read = read_uninterrupted(fd, text + used, capacity - used);
+		if (nr_read < 0)
 			return fail_reading(err, errno, name, strerror(errno));
-		used += (size_t)got;
+		used += (size_t)nr_read;
 		if (used > limit)
 			return fail_too_large(err, name, limit);
-	} while (got);
+	} while (nr_read);
 	text[used] = '\0';
 	if (size)
 		*size = used;
@@ -135,10 +135,10 @@ int jp_file_finish(FILE *file, const char *path, struct jp_error *err)
 ssize_t jp_file_text(const char *path, char *text, size_t size)
 {
 	jp_cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd < 0 ? -1 : read_uninterrupted(fd, text, size - 1);
+	ssize_t nr_read = fd < 0 ? -1 : read_uninterrupted(fd, text, size - 1);
 
-	text[got < 0 ? 0 : got] = '\0';
-	return got < 0 ? -errno : got;
+	text[nr_read < 0 ? 0 : nr_read] = '\0';
+	return nr_read < 0 ? -errno : nr_read;
 }
 
 long jp_file_number(const char *path, long otherwise)
@@ -195,13 +195,13 @@ int jp_file_copy(int from, int to, uint64_t size)
 	int ret = 0;
 
 	for (uint64_t remaining = size; remaining && !ret;) {
-		ssize_t got = read_uninterrupted(
+		ssize_t nr_read = read_uninterrupted(
 			from, block, remaining < sizeof(block) ? remaining : sizeof(block));
 
-		if (got <= 0)
-			return got ? -errno : size == UINT64_MAX ? 0 : -ENODATA;
-		ret = jp_file_write(to, block, (size_t)got);
-		remaining -= (uint64_t)got;
+		if (nr_read <= 0)
+			return nr_read ? -errno : size == UINT64_MAX ? 0 : -ENODATA;
+		ret = jp_file_write(to, block, (size_t)nr_read);
+		remaining -= (uint64_t)nr_read;
 	}
 	return ret;
 }

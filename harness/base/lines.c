@@ -56,7 +56,7 @@ int jp_lines_next(struct jp_lines *lines, int fd, uint64_t deadline, char *text,
 {
 	for (;;) {
 		const char *end = memchr(lines->text, '\n', lines->filled);
-		ssize_t got;
+		ssize_t nr_read;
 		int ret;
 
 		if (end)
@@ -66,11 +66,12 @@ int jp_lines_next(struct jp_lines *lines, int fd, uint64_t deadline, char *text,
 		ret = wait_for_data(fd, lines->writer ?: -1, deadline);
 		if (ret)
 			return ret;
-		got = read(fd, lines->text + lines->filled, sizeof(lines->text) - lines->filled);
-		if (got == 0)
+		nr_read =
+			read(fd, lines->text + lines->filled, sizeof(lines->text) - lines->filled);
+		if (nr_read == 0)
 			return -EPIPE;
-		if (got < 0 && errno != EINTR)
+		if (nr_read < 0 && errno != EINTR)
 			return -errno;
-		lines->filled += got > 0 ? (size_t)got : 0;
+		lines->filled += nr_read > 0 ? (size_t)nr_read : 0;
 	}
 }

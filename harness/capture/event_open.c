@@ -211,15 +211,15 @@ static void add_counts(struct jp_recorder *recorder, const struct jp_opened *eve
 	struct {
 		uint64_t value, id, lost;
 	} counts = {0};
-	ssize_t got;
+	ssize_t nr_read;
 
 	/* Disable the event first: a sample after the read() would not be counted. */
 	ioctl(event->fd, PERF_EVENT_IOC_DISABLE, 0);
 	/* Kernels before 6.0 lack PERF_FORMAT_LOST: read() then returns only two values. */
-	got = read(event->fd, &counts, sizeof(counts));
-	if (got < 0)
+	nr_read = read(event->fd, &counts, sizeof(counts));
+	if (nr_read < 0)
 		jp_shortage_note(errno);
-	if (got < (ssize_t)(2 * sizeof(counts.value)))
+	if (nr_read < (ssize_t)(2 * sizeof(counts.value)))
 		return;
 	recorder->opened.counted[event->stream] += counts.value;
 	recorder->opened.lost[event->stream] += counts.lost;

@@ -294,11 +294,11 @@ static int handle_request(struct jp_gate *gate, struct jp_error *err)
 static int read_requests(struct jp_gate *gate, struct jp_error *err)
 {
 	char bytes[256];
-	ssize_t got;
+	ssize_t nr_read;
 	int ret = 0;
 
-	while (!ret && (got = read(gate->fds[0], bytes, sizeof(bytes))) > 0)
-		for (ssize_t i = 0; i < got && !ret; i++) {
+	while (!ret && (nr_read = read(gate->fds[0], bytes, sizeof(bytes))) > 0)
+		for (ssize_t i = 0; i < nr_read && !ret; i++) {
 			if (bytes[i] == '\n')
 				ret = handle_request(gate, err);
 			else if (gate->used + 1 < sizeof(gate->line))

@@ -239,12 +239,12 @@ static int snapshot_process(struct jp_session *session, pid_t pid, bool *within_
 bool jp_thread_name(pid_t pid, pid_t tid, char *name, size_t size)
 {
 	char path[64];
-	ssize_t got;
+	ssize_t nr_read;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
-	got = jp_file_text(path, name, size);
-	name[got > 0 ? got - 1 : 0] = '\0'; /* replace the newline */
-	return got > 0;
+	nr_read = jp_file_text(path, name, size);
+	name[nr_read > 0 ? nr_read - 1 : 0] = '\0'; /* replace the newline */
+	return nr_read > 0;
 }
 
 static pid_t read_parent(pid_t pid)

@@ -35,14 +35,14 @@ static ssize_t read_head(struct jp_lint_file *file, struct jp_jitdump_header *he
 {
 	uint64_t size, real = jp_clock_ns(CLOCK_REALTIME), changed;
 	jp_cleanup_close int fd = jp_untrusted_open(file->path, -1, &size, err);
-	ssize_t got;
+	ssize_t nr_read;
 
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &file->status))
 		return jp_fail(err, errno, "%s: %s", file->path, strerror(errno));
-	got = pread(fd, header, sizeof(*header), 0);
-	if (got < 0)
+	nr_read = pread(fd, header, sizeof(*header), 0);
+	if (nr_read < 0)
 		return jp_fail(err, errno, "%s: %s", file->path, strerror(errno));
 	file->now = jp_clock_now();
 	changed = (uint64_t)file->status.st_mtim.tv_sec * JP_NS_PER_S +
@@ -50,7 +50,7 @@ static ssize_t read_head(struct jp_lint_file *file, struct jp_jitdump_header *he
 	/* Only a change since this boot can be expressed in CLOCK_MONOTONIC. */
 	if (changed <= real && real - changed < file->now)
 		file->written = file->now - (real - changed);
-	return got;
+	return nr_read;
 }
 
 static int add_published_range(struct jp_lint_process *process, uint64_t start, uint64_t size)

@@ -13,9 +13,9 @@ uint64_t jp_memory_read(pid_t tid, uint64_t addr, void *bytes, uint64_t size)
 		     remote[] = {
 			     {(void *)(uintptr_t)addr, size < first ? size : first},
 			     {(void *)(uintptr_t)(addr + first), size < first ? 0 : size - first}};
-	const ssize_t got = process_vm_readv(tid, &local, 1, remote, 2, 0);
+	const ssize_t nr_read = process_vm_readv(tid, &local, 1, remote, 2, 0);
 
-	return got < 0 ? 0 : (uint64_t)got;
+	return nr_read < 0 ? 0 : (uint64_t)nr_read;
 }
 
 bool jp_memory_load(void *context, uint64_t addr, uint64_t *value)

@@ -64,14 +64,14 @@ static ssize_t read_records(const uint64_t *first_record, uintptr_t (*frames)[2]
 
 uint32_t jp_frame_read(const uint64_t *first_record, uintptr_t (*frames)[2], uint32_t count)
 {
-	const ssize_t got = read_records(first_record, frames, count);
+	const ssize_t nr_read = read_records(first_record, frames, count);
 
-	if (got < 0 && errno != EFAULT) {
+	if (nr_read < 0 && errno != EFAULT) {
 		fprintf(stderr, "jitproof workload: process_vm_readv on itself: %s\n",
 			strerror(errno));
 		exit(EXIT_FAILURE);
 	}
-	count = got < 0 ? 0 : got / sizeof(*frames);
+	count = nr_read < 0 ? 0 : nr_read / sizeof(*frames);
 	for (uint32_t i = 0; i < count; i++)
 		frames[i][1] = jp_return_address(frames[i][1], jp_arch_elf.signature);
 	return count;

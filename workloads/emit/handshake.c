@@ -134,7 +134,7 @@ static bool read_command(char *line, size_t size, uint64_t due)
 	sigdelset(&open, SIGINT);
 	while (!jp_handshake_stopping()) {
 		char byte;
-		ssize_t got;
+		ssize_t nr_read;
 
 		if (due && !used && has_passed(due, &left)) {
 			*line = '\0';
@@ -142,10 +142,10 @@ static bool read_command(char *line, size_t size, uint64_t due)
 		}
 		if (ppoll(&control, 1, due && !used ? &left : NULL, &open) <= 0)
 			continue;
-		got = read(current.control_fd, &byte, 1);
-		if (got < 0 && (errno == EINTR || errno == EAGAIN))
+		nr_read = read(current.control_fd, &byte, 1);
+		if (nr_read < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
-		if (got <= 0)
+		if (nr_read <= 0)
 			return false;
 		if (byte == '\n') {
 			line[used] = '\0';

@@ -63,16 +63,16 @@ static int read_executable_lines(int fd)
 	size_t kept_size = 0, used = 0;
 
 	for (;;) {
-		ssize_t got = read(fd, maps.text + used, sizeof(maps.text) - 1 - used);
+		ssize_t nr_read = read(fd, maps.text + used, sizeof(maps.text) - 1 - used);
 		const char *line = maps.text + kept_size, *end;
 
-		if (got < 0 && errno == EINTR)
+		if (nr_read < 0 && errno == EINTR)
 			continue;
-		if (got < 0)
+		if (nr_read < 0)
 			return -errno;
-		if (!got)
+		if (!nr_read)
 			break;
-		used += got;
+		used += nr_read;
 		while ((end = memchr(line, '\n', maps.text + used - line))) {
 			size_t size = end + 1 - line;
 
@@ -142,10 +142,10 @@ static long count_lines(void)
 	jp_cleanup_close int fd = open_maps();
 	char text[4096];
 	long count = 0;
-	ssize_t got;
+	ssize_t nr_read;
 
-	while (fd >= 0 && (got = read(fd, text, sizeof(text))) > 0)
-		for (ssize_t i = 0; i < got; i++)
+	while (fd >= 0 && (nr_read = read(fd, text, sizeof(text))) > 0)
+		for (ssize_t i = 0; i < nr_read; i++)
 			count += text[i] == '\n';
 	return count;
 }

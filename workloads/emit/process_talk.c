@@ -16,12 +16,12 @@ int jp_process_read_line(int fd, char *line, size_t size)
 	char byte;
 
 	for (;;) {
-		ssize_t got = read(fd, &byte, 1);
+		ssize_t nr_read = read(fd, &byte, 1);
 
-		if (got < 0 && errno == EINTR)
+		if (nr_read < 0 && errno == EINTR)
 			continue;
-		if (got <= 0)
-			return got ? -errno : -EPIPE;
+		if (nr_read <= 0)
+			return nr_read ? -errno : -EPIPE;
 		if (byte == '\n')
 			break;
 		if (used + 1 < size)

@@ -113,17 +113,17 @@ static void write_setting(const char *path, const char *value)
 static void copy_text(int from, const char *name)
 {
 	char path[256], text[4096];
-	ssize_t got;
+	ssize_t nr_read;
 	int file;
 
 	snprintf(path, sizeof(path), "/out/%s", name);
 	file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	while ((got = read(from, text, sizeof(text))) > 0 || (got < 0 && errno == EINTR)) {
-		if (got < 0)
+	while ((nr_read = read(from, text, sizeof(text))) > 0 || (nr_read < 0 && errno == EINTR)) {
+		if (nr_read < 0)
 			continue;
-		if (file < 0 || write(file, text, (size_t)got) != got)
+		if (file < 0 || write(file, text, (size_t)nr_read) != nr_read)
 			print_message("%s: %s", path, strerror(errno));
-		if (write(console, text, (size_t)got) != got)
+		if (write(console, text, (size_t)nr_read) != nr_read)
 			continue; /* the file has the text */
 	}
 	if (file >= 0)
@@ -219,21 +219,21 @@ static void copy_kernel_log(void)
 	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	int file = open("/out/kmsg", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	char record[8192];
-	ssize_t got;
+	ssize_t nr_read;
 
 	if (log < 0 || file < 0) {
 		print_message("kmsg: %s", strerror(errno));
 		return;
 	}
 	for (;;) {
-		got = read(log, record, sizeof(record));
-		if (got < 0 &&
+		nr_read = read(log, record, sizeof(record));
+		if (nr_read < 0 &&
 		    errno ==
 			    EPIPE) /* the kernel overwrote messages; the sequence numbers show it */
 			continue;
-		if (got <= 0)
+		if (nr_read <= 0)
 			break;
-		if (write(file, record, (size_t)got) != got)
+		if (write(file, record, (size_t)nr_read) != nr_read)
 			print_message("/out/kmsg: %s", strerror(errno));
 	}
 	close(log);
@@ -330,14 +330,14 @@ static void put_pieces(struct output *output, int fd, off_t size)
 		while (at < end) {
 			size_t want = end - at < (off_t)sizeof(buffer) ? (size_t)(end - at)
 								       : sizeof(buffer);
-			ssize_t got = pread(fd, buffer, want, at);
+			ssize_t nr_read = pread(fd, buffer, want, at);
 
-			if (got <= 0) {
+			if (nr_read <= 0) {
 				output->unread++;
 				return;
 			}
-			put_record(output, 'p', buffer, (size_t)got, (uint64_t)at);
-			at += got;
+			put_record(output, 'p', buffer, (size_t)nr_read, (uint64_t)at);
+			at += nr_read;
 		}
 	}
 }

@@ -49,21 +49,21 @@ static int read_until(struct jp_jitdump *dump, uint64_t to, struct jp_error *err
 			dump->path, (unsigned long long)dump->offset, (unsigned long long)MOST);
 	while (dump->have < to) {
 		uint64_t room = dump->capacity - dump->have;
-		ssize_t got = pread(dump->fd, dump->bytes + dump->have, room < STEP ? room : STEP,
-				    dump->have);
+		ssize_t nr_read = pread(dump->fd, dump->bytes + dump->have,
+					room < STEP ? room : STEP, dump->have);
 
-		if (got < 0 && errno == EINTR)
+		if (nr_read < 0 && errno == EINTR)
 			continue;
-		if (got < 0) {
+		if (nr_read < 0) {
 			jp_shortage_note(errno);
 			return jp_fail(err, errno, "%s: offset %llu: %s", dump->path,
 				       (unsigned long long)dump->have, strerror(errno));
 		}
-		if (!got)
+		if (!nr_read)
 			return jp_fail(err, EIO,
 				       "%s: offset %llu: the file was cut short while it was read",
 				       dump->path, (unsigned long long)dump->have);
-		dump->have += got;
+		dump->have += nr_read;
 	}
 	return 0;
 }

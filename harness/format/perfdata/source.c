@@ -163,20 +163,20 @@ const unsigned char *jp_source_peek(struct jp_perf_source *source, size_t size, 
 	}
 	chunk = source->chunk;
 	while (chunk->used - source->chunk_at < size) {
-		ssize_t got =
+		ssize_t nr_read =
 			read(source->fd, chunk->bytes + chunk->used, chunk->capacity - chunk->used);
 
-		if (got < 0 && errno == EINTR)
+		if (nr_read < 0 && errno == EINTR)
 			continue;
-		if (got < 0) {
+		if (nr_read < 0) {
 			jp_shortage_note(errno);
 			jp_fail(err, errno, "%s: offset %llu: %s", source->name,
 				(unsigned long long)source->at, strerror(errno));
 			return NULL;
 		}
-		if (!got)
+		if (!nr_read)
 			break;
-		chunk->used += got;
+		chunk->used += nr_read;
 	}
 	*have = chunk->used - source->chunk_at;
 	if (*have > size)

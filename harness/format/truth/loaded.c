@@ -76,12 +76,12 @@ int jp_truth_loaded_read(struct jp_truth_loaded *loaded, int fd)
 	last = jp_min(header.next_slot, header.capacity);
 	while (slot < last && !ret) {
 		const size_t wanted_size = jp_min(last - slot, BATCH) * sizeof(*records);
-		const ssize_t got = pread(fd, records, wanted_size,
-					  (off_t)(JP_TRUTH_PAGE + slot * sizeof(*records)));
+		const ssize_t nr_read = pread(fd, records, wanted_size,
+					      (off_t)(JP_TRUTH_PAGE + slot * sizeof(*records)));
 
-		if (got < (ssize_t)sizeof(*records))
+		if (nr_read < (ssize_t)sizeof(*records))
 			break;
-		for (ssize_t i = 0; i < got / (ssize_t)sizeof(*records) && !ret; i++, slot++) {
+		for (ssize_t i = 0; i < nr_read / (ssize_t)sizeof(*records) && !ret; i++, slot++) {
 			if (records[i].seal)
 				ret = add_record(loaded, &records[i]);
 			/* A slot that is still being filled is read again by the next call, and so

@@ -186,13 +186,13 @@ static int attach_file(int fd, const char *path, struct jp_error *err)
 {
 	struct jp_truth_header found;
 	struct stat st;
-	ssize_t got = pread(fd, &found, sizeof(found), 0);
+	ssize_t nr_read = pread(fd, &found, sizeof(found), 0);
 	void *map;
 	int ret;
 
-	if (fstat(fd, &st) < 0 || got < 0)
+	if (fstat(fd, &st) < 0 || nr_read < 0)
 		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
-	if (!S_ISREG(st.st_mode) || got != sizeof(found) ||
+	if (!S_ISREG(st.st_mode) || nr_read != sizeof(found) ||
 	    memcmp(found.magic, JP_TRUTH_MAGIC, sizeof(found.magic)) ||
 	    found.version != JP_TRUTH_VERSION ||
 	    found.record_size != sizeof(struct jp_truth_record) ||

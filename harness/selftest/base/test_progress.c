@@ -37,7 +37,7 @@ static void test_terminal(void)
 	const int saved_stderr = dup(STDERR_FILENO);
 	char text[200] = "";
 	size_t length = 0;
-	ssize_t got;
+	ssize_t nr_read;
 
 	if (main_end < 0 || grantpt(main_end) || unlockpt(main_end))
 		return;
@@ -52,8 +52,8 @@ static void test_terminal(void)
 	dup2(saved_stderr, STDERR_FILENO);
 	close(terminal_end);
 	/* The kernel passes the bytes on later, and fails a read() after the last byte. */
-	while ((got = read(main_end, text + length, sizeof(text) - 1 - length)) > 0)
-		length += (size_t)got;
+	while ((nr_read = read(main_end, text + length, sizeof(text) - 1 - length)) > 0)
+		length += (size_t)nr_read;
 	check(!strcmp(text, "\r\033[K0123456789 0123456789 0123456789 0123456789 01"
 			    "...\r\033[K"),
 	      "the line is cut to the terminal, and removed once");

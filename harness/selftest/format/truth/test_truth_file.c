@@ -12,7 +12,7 @@ static const char *open_in_child(const char *path, uint64_t slots)
 {
 	static char text[1024];
 	int ends[2];
-	ssize_t got;
+	ssize_t nr_read;
 	pid_t pid;
 
 	fflush(stdout);
@@ -30,10 +30,10 @@ static const char *open_in_child(const char *path, uint64_t slots)
 		_exit(write(ends[1], err.text, strlen(err.text)) < 0);
 	}
 	close(ends[1]);
-	got = read(ends[0], text, sizeof(text) - 1);
+	nr_read = read(ends[0], text, sizeof(text) - 1);
 	close(ends[0]);
 	waitpid(pid, NULL, 0);
-	text[got > 0 ? got : 0] = '\0';
+	text[nr_read > 0 ? nr_read : 0] = '\0';
 	return text;
 }
 
