@@ -8,7 +8,6 @@ from typing import Callable
 
 from ci.base import files, process
 from ci.labelled.bench import Bench, CHAINS
-from ci.labelled.of_options import LIBC
 from ci.labelled.of_workloads import FP, JITDUMP
 from ci.labelled.recipe import add, add_workload, LIBC
 
