@@ -232,7 +232,7 @@ def compare(options: argparse.Namespace, perf: Perf, path: str,
     return {"state": "FAIL" if differences else "ok",
             "text": "%d samples, %d addresses, %d of %d figures differ" % (
                 peer["samples"], peer["addresses"], len(differences), figures),
-            "more": differences}
+            "lines": differences}
 
 
 def check_ours(options: argparse.Namespace, perf: Perf, captures: Iterable[tuple[str, str]],
@@ -241,7 +241,7 @@ def check_ours(options: argparse.Namespace, perf: Perf, captures: Iterable[tuple
         result = compare(options, perf, path)
         wrong = perf_reads_ours.find_problems(options.jitproof, path, perf.path)
         if wrong:
-            result = {**result, "state": "FAIL", "more": [*result.get("more", []), *wrong]}
+            result = {**result, "state": "FAIL", "lines": [*result.get("lines", []), *wrong]}
         return result
 
     check_each(perf, "ours", captures, check, sums)
