@@ -187,7 +187,7 @@ static void find_signatures(struct jp_answer *answer)
 		return;
 	/* Try several times: one signature in 128 is zero. It depends on the key, which stays, and
 	 * on the stack pointer, which alloca() varies. */
-	for (unsigned i = 0; i < 8; i++) {
+	for (unsigned attempt = 0; attempt < 8; attempt++) {
 		char *room = __builtin_alloca(16);
 
 		__asm__ volatile("" : : "r"(room) : "memory");
