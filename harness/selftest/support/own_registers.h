@@ -26,12 +26,12 @@ static inline void own_registers(struct jp_regs *regs, const ucontext_t *context
 		regs->r[i] = from->regs[i];
 	regs->r[31] = from->sp;
 	regs->r[32] = from->pc;
-	regs->known = (UINT64_C(1) << 33) - 1;
+	regs->mask = (UINT64_C(1) << 33) - 1;
 #elif defined(__riscv)
 	for (size_t i = 1; i < 32; i++)
 		regs->r[i] = from->__gregs[i];
 	regs->r[32] = from->__gregs[REG_PC];
-	regs->known = (UINT64_C(1) << 33) - 1;
+	regs->mask = (UINT64_C(1) << 33) - 1;
 #endif
 	regs->machine = jp_machine_find(jp_get_own_machine());
 }
