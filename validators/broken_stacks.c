@@ -45,6 +45,7 @@ struct seen_stack {
 	struct jp_stack_fault fault;
 	enum jp_verdict second_verdict; /* second verdict of an unmapped stack; JP_UNMAPPED: none */
 	struct jp_stack_fault hidden_fault;
+	bool is_predicted; /* whether it is as the truth predicts for the method */
 };
 
 static void count_process(struct stacks *stacks, const struct jp_event *event,
@@ -111,6 +112,10 @@ static void decide_verdict(struct stacks *stacks, const struct jp_event *event,
 		seen->fault =
 			jp_stack_fault_find_at_end(stacks->evidence, stacks->view->recorded, truth,
 						   stacks->unwinder, event, &seen->unwound);
+		/* The dump contains the caller's frame. */
+		if (seen->unwound.stop == JP_UNWIND_DUMP_END && !seen->is_predicted &&
+		    seen->method != JP_DUMP_FP)
+			seen->fault.cause = jp_unwind_stop_text(JP_UNWIND_BAD_CFI);
 		if (stopped_at_moved_code(stacks, event, &seen->unwound))
 			seen->fault =
 				jp_stack_fault_unmapped(stacks->evidence, stacks->view->recorded,
@@ -147,8 +152,11 @@ static int report(struct stacks *stacks, const struct jp_event *event,
 		return 0;
 	exception =
 		jp_findings_count(&stacks->view->findings, metric, seen->method, seen->fault.cause);
-	if (!exception || exception->count > 1)
-		return exception ? 0 : -ENOMEM;
+	if (!exception)
+		return -ENOMEM;
+	exception->nr_predicted += seen->is_predicted;
+	if (exception->count > 1)
+		return 0;
 	snprintf(exception->example, sizeof(exception->example),
 		 "%s at %" PRIu64 ", %u/%u, ip %" PRIx64
 		 " in %s+%#x, depth %u of %u: %u frames seen, "
@@ -208,17 +216,16 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 
 	/* A stream of observations stores every stack as a chain. */
 	enum jp_method held = event->observed ? JP_CHAIN : method;
-	bool is_predicted;
 
 	jp_unwind(stacks->unwinder, stacks->view->spaces, event, held, buf, MAX_FRAMES,
 		  &seen.unwound);
+	seen.is_predicted = jp_stack_is_predicted(&stacks->truth, held, &seen.unwound, sp,
+						  event->sample.stack_size);
 	decide_verdict(stacks, event, &seen);
-	is_predicted = jp_stack_is_predicted(&stacks->truth, held, &seen.unwound, sp,
-					     event->sample.stack_size);
-	count->nr_predicted += is_predicted;
+	count->nr_predicted += seen.is_predicted;
 	if (event->observed)
 		jp_stack_leaves_add(&stacks->leaves, jp_stack_leaf_find(&stacks->truth),
-				    seen.verdict, is_predicted, 1);
+				    seen.verdict, seen.is_predicted, 1);
 	count_verdict(stacks, event, method, seen.verdict);
 	count->flagged += seen.verdict == JP_SHORT && seen.unwound.is_incomplete;
 	count->complete += seen.fault.kind == JP_FAULT_COMPLETE;

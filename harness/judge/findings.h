@@ -37,9 +37,10 @@ struct jp_exception {
 	 * pid, which writes the files of this pid anew; and code that a process loaded into an
 	 * address space which it shares with its parent. */
 	uint64_t replaced, shared;
-	char metric[48];   /* "broken.dump": @kind and @method, for readers */
-	char example[400]; /* description of the first occurrence: time, process, ip,
-			    function+offset, what was missing where */
+	uint64_t nr_predicted; /* how many of @count are stacks that the truth predicts */
+	char metric[48];       /* "broken.dump": @kind and @method, for readers */
+	char example[400];     /* description of the first occurrence: time, process, ip,
+				function+offset, what was missing where */
 };
 
 /* Whether another program (a reader, such as perf) shows the same samples and names as this

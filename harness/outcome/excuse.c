@@ -108,6 +108,8 @@ static double find_number(const char *bound, const struct jp_findings *findings,
 		return (double)exception->replaced;
 	if (strcmp(bound, "shared") == 0)
 		return (double)exception->shared;
+	if (strcmp(bound, "predicted") == 0)
+		return (double)exception->nr_predicted;
 	if (sscanf(bound, "%u/%u", &part, &divisor) != 2)
 		return INFINITY;
 	return metric ? floor((double)metric->n * part / divisor) : 0;
@@ -144,48 +146,10 @@ static const struct jp_expectation *make_bounded_allowance(const struct jp_excus
 
 	if (!expectation || !bound)
 		return expectation;
-	expectation->is_predicted = strcmp(bound, "predicted") == 0;
 	expectation->max = find_number(bound, findings, exception);
-	if (isinf(expectation->max) && !expectation->is_predicted)
+	if (isinf(expectation->max))
 		snprintf(expectation->limit, sizeof(expectation->limit), "%s", bound);
 	return expectation;
-}
-
-static bool has_unbounded_excuse(const struct publishing *publishing,
-				 const struct jp_exception *exception)
-{
-	const struct jp_excuse *excuse = NULL;
-
-	while ((excuse = jp_registry_next(JP_EXCUSE, excuse)))
-		if (!excuse->limit && is_excuse_for(excuse, publishing, exception))
-			return true;
-	return false;
-}
-
-/* Returns whether the method of @exception walked each sample as the truth predicts, apart from
- * samples with exceptions of causes that @excuse does not name, or that have an unbounded excuse.
- */
-static bool is_predicted(const struct jp_excuse *excuse, const struct publishing *publishing,
-			 const struct jp_findings *findings, const struct jp_exception *exception)
-{
-	unsigned ignored = 0;
-	uint64_t nr_others = 0;
-	const char *method = strchr(exception->metric, '.');
-	const struct jp_metric *predicted;
-	char name[60];
-
-	snprintf(name, sizeof(name), "predicted%s", method ?: "");
-	predicted = jp_findings_find_metric(findings, name);
-	for (size_t i = 0; i < findings->nr_exceptions; i++) {
-		const struct jp_exception *other = &findings->exceptions[i];
-
-		if (other->method == exception->method &&
-		    count_words(excuse->metrics, is_metric, other, &ignored) &&
-		    (!count_words(excuse->causes, is_cause, other, &ignored) ||
-		     has_unbounded_excuse(publishing, other)))
-			nr_others += other->count;
-	}
-	return predicted && predicted->n - predicted->k <= nr_others;
 }
 
 /* Returns how many exceptions @excuse permits. INFINITY: any number, or only a later comparison
@@ -220,9 +184,7 @@ static struct excuses find_excuses(const struct publishing *publishing,
 			continue;
 		if (!excuse->limit)
 			return (struct excuses){{excuse}, 1};
-		if (found.count < sizeof(found.list) / sizeof(*found.list) &&
-		    (strcmp(excuse->limit, "predicted") != 0 ||
-		     is_predicted(excuse, publishing, findings, exception)))
+		if (found.count < sizeof(found.list) / sizeof(*found.list))
 			found.list[found.count++] = excuse;
 	}
 	return found;
@@ -237,9 +199,7 @@ static double count_excused_exceptions(const struct excuses *excuses,
 	double sum = 0;
 
 	for (size_t i = 0; i < excuses->count; i++) {
-		const char *bound = excuses->list[i]->limit;
-
-		if (!bound || strcmp(bound, "predicted") == 0)
+		if (!excuses->list[i]->limit)
 			return (double)part;
 		sum += find_bound(excuses->list[i], findings, exception);
 	}

@@ -41,8 +41,9 @@ struct jp_truth_stack {
 	bool (*seems_emitted)(void *context, uint32_t pid, uint64_t addr);
 	void *context;
 	uint64_t *frames, *expected; /* @frames: all frames; @expected: those that the method must
-				   find. Innermost first; whole[0] == ip. Both are in @buf. */
-	/* at[i] is the stack address at which seen[i] is stored, or 0 if unknown; at[0] is 0. */
+				   find. Innermost first; frames[0] == ip. Both are in @buf. */
+	/* return_addrs[i] is the stack address at which expected[i] is stored, or 0 if unknown.
+	 * return_addrs[0] is 0. */
 	uint64_t *return_addrs;
 	enum jp_truth_end end;
 	bool faithful; /* @expected contains only frames of @frames, in their order, and the

@@ -14,8 +14,7 @@ static const struct jp_excuse made[] = {
 	{"made.step", "at=move*", "made.step", "*", NULL, "a step"},
 	{"made.inject", "inject=tool -B", "made.inject", "*", NULL, "an option of an inject"},
 	{"made.wide", "inject=tool -B", "made.a", "gone", NULL, "without a bound"},
-	{"made.method", NULL, "made.chain", "end slot", "predicted", "a method"},
-	{"made.slot", "publish=map:slot", "made.chain", "slot", NULL, "a wrong table"},
+	{"made.method", NULL, "made.share", "end", "predicted", "a method"},
 	{"made.share", NULL, "made.share", "lost", "2/3", "a share"},
 	{"made.half", "publish=map:half", "made.share", "part", "1/2", "half of them"},
 	{"made.killed", NULL, "made.share", "torn", "killed", "of killed processes"},
@@ -76,26 +75,6 @@ TEST(excuses_by_values)
 	      "of two excuses the one without a bound counts");
 	cas.control = "made";
 	check(!find(&cas, "made.a", "gone", &none), "a control has no excuse");
-}
-
-TEST(predicted)
-{
-	struct jp_case cas = {.workload_argv = workload, .capture_argv = capture};
-	struct jp_findings findings = {0};
-
-	check(!find(&cas, "made.chain", "end", &findings), "what was not predicted has no excuse");
-	jp_findings_add_rate(&findings, "predicted.chain", 9, 10);
-	check(!find(&cas, "made.chain", "end", &findings), "nor with an unpredicted sample");
-	findings.metrics[0].k = 10;
-	check(find(&cas, "made.chain", "end", &findings), "it has one if each was predicted");
-	findings.metrics[0].k = 9;
-	jp_findings_count_failure(&findings, "made.chain", "slot", "one");
-	findings.exceptions[0].method = (struct jp_exception){0}.method;
-	check(!find(&cas, "made.chain", "end", &findings),
-	      "a cause that it names must be predicted");
-	cas.publish = "map:slot";
-	check(find(&cas, "made.chain", "end", &findings), "or have an unbounded excuse");
-	jp_findings_free(&findings);
 }
 
 /* Returns the outcome of a case in which @count of @total are lost. */
@@ -159,6 +138,7 @@ TEST(images)
 				  alive = {.in_later = 10, .in_killed = 9},
 				  older = {.in_later = 10, .replaced = 10},
 				  last = {.in_later = 10, .replaced = 9},
+				  predicted = {.nr_predicted = 10}, strayed = {.nr_predicted = 9},
 				  both = {.in_first = 5, .in_later = 5, .shared = 10},
 				  own = {.in_first = 5, .in_later = 5, .shared = 9},
 				  some_shared = {
@@ -180,6 +160,9 @@ TEST(images)
 	check(judge_images(older, "old", "map") == JP_PASS &&
 		      judge_images(last, "old", "map") == JP_FAIL,
 	      "older images of a pid have an excuse, the last one has none");
+	check(judge_images(predicted, "end", "map") == JP_PASS &&
+		      judge_images(strayed, "end", "map") == JP_FAIL,
+	      "stacks as the truth predicts have an excuse, other stacks have none");
 	check(judge_images(both, "two", "map") == JP_PASS &&
 		      judge_images(own, "two", "map") == JP_FAIL,
 	      "code that two processes see has an excuse, a process's own has none");
