@@ -114,7 +114,7 @@ static const struct jp_option options[] = {
 	{"--count", .value = "N", .number = &crowd.count,
 	 .help = "processes before \"ready\"; more follow (default: 0)"},
 	{"--then-none", .set = &then_none, .help = "start no further processes after --count"},
-	{"--once", .set = &once, .help = "run as one of these processes"},
+	{"--once", .set = &once}, /* for start_process() alone, so without help */
 	{0}};
 
 static const struct jp_workload short_lived = {
