@@ -13,6 +13,7 @@
 #include "harness/judge/validator.h"
 #include "validators/gate_names.h"
 #include "validators/record_fields.h"
+#include "validators/sample_class.h"
 
 enum { RECORD_MOST = UINT16_MAX };
 
@@ -78,8 +79,9 @@ static bool is_live(const struct record_rules *rules, const struct jp_event *eve
 }
 
 /* Returns the cause if the running task (perf_event_header__init_id()) is not the task that maps,
- * execs, forks or exits. */
-static const char *check_task(const struct jp_event *event)
+ * execs, forks or exits. Other programs may name their threads from another thread: comm_write()
+ * (fs/proc/base.c). */
+static const char *check_task(const struct record_rules *rules, const struct jp_event *event)
 {
 	uint32_t pid = event->pid, tid = event->tid;
 
@@ -88,8 +90,11 @@ static const char *check_task(const struct jp_event *event)
 		pid = event->task.ppid;
 		tid = event->task.ptid;
 		break;
-	case JP_EVENT_MAP:
 	case JP_EVENT_COMM:
+		if (!jp_sample_is_watched(rules->view->evidence, pid, UINT64_MAX))
+			tid = event->by_tid;
+		break;
+	case JP_EVENT_MAP:
 	case JP_EVENT_EXIT:
 		break;
 	default:
@@ -257,7 +262,7 @@ static int check_live_record(struct record_rules *rules, const struct jp_event *
 
 	*cause = jp_record_check_live_fields(event)
 			 ?: (is_sample ? check_dump(rules, event)
-				       : check_task(event)); /* perf_event_mmap_match() */
+				       : check_task(rules, event)); /* perf_event_mmap_match() */
 	if (!*cause && event->type == JP_EVENT_MAP && !(event->map.prot & JP_PROT_EXEC) &&
 	    !event->asked->data && is_live(rules, event))
 		*cause = "not-asked";

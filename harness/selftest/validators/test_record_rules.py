@@ -50,6 +50,19 @@ class Rules(Recorded):
         self.perf.attrs[1].flags |= DATA
         self.assertNotIn("# records.bad", self.judge()[1])
 
+    def test_thread_named_by_another(self) -> None:
+        """A thread of another program may name a thread of the same process."""
+        name = struct.pack("<II8s", 4000001, 4000002, b"worker")
+        self.perf.insert(self.perf.side(rd.COMM, name, self.perf.samples()[20].time,
+                                        pid=4000001, tid=4000001))
+        self.assertNotIn("# records.bad", self.judge()[1])
+        self.perf.insert(self.perf.side(rd.COMM, name, self.perf.samples()[21].time,
+                                        pid=4000003, tid=4000002))
+        self.expect_bad(1, "other-task")
+        ours = self.find_record(rd.COMM)
+        struct.pack_into("<I", ours.body, ours.tail()[rd.TID] + 4, 1)
+        self.expect_bad(2, "other-task")
+
     def test_bytes_behind_a_name(self) -> None:
         """Between a name and the sample_id there are only zeros."""
         for kind in (rd.MMAP2, rd.COMM):
