@@ -12,6 +12,7 @@
 #include "harness/format/perfdata/format.h"
 #include "harness/judge/validator.h"
 #include "validators/digest.h"
+#include "validators/ended_threads.h"
 #include "validators/sample_class.h"
 #include "validators/two_clocks.h"
 
@@ -47,6 +48,8 @@ struct accounting {
 	struct jp_view *view;
 	struct jp_sample_facts_of facts_of;
 	struct sample_tally samples[FILES][JP_SAMPLE_CLASSES];
+	struct jp_map ended; /* threads with an EXIT record, while the capture is judged */
+	uint64_t nr_ended;   /* samples of class JP_SAMPLE_KERNEL after that record */
 	uint64_t impossible; /* samples of the capture in impossible places */
 	uint64_t period;     /* shortest period of the samples outside of the window, in ns */
 	struct switching switching[2]; /* [0]: while enabling; [1]: while disabling */
@@ -96,28 +99,33 @@ static void count_sample(struct accounting *state, const struct jp_event *event)
 	state->digest[state->view->in_injected ? INJECTED : CAPTURED] += jp_sample_digest(event);
 	tally = &state->samples[state->view->in_injected ? INJECTED : CAPTURED][class];
 	tally->kernel += !event->sample.user;
+	state->nr_ended += class == JP_SAMPLE_KERNEL && !state->view->in_injected &&
+			   jp_ended_threads_have(&state->ended, event);
 	if (!tally->count++)
 		snprintf(tally->example, sizeof(tally->example),
 			 "at %" PRIu64 ", %u/%u, ip %" PRIx64 " sp %" PRIx64, event->time,
 			 event->pid, event->tid, has_user ? ip : event->sample.ip, sp);
 }
 
-static void count_record(struct accounting *state, const struct jp_event *event)
+static int count_record(struct accounting *state, const struct jp_event *event)
 {
 	enum owner owner = OTHER;
 
 	if (event->record_type >= KINDS)
-		return;
+		return 0;
 	if (event->kernel_map || !event->pid || event->pid == UINT32_MAX)
 		owner = KERNEL;
 	else if (jp_sample_is_watched(state->evidence, event->pid, UINT64_MAX))
 		owner = WATCHED;
 	state->records[state->view->in_injected ? INJECTED : CAPTURED][event->record_type][owner]++;
+	return state->view->in_injected ? 0 : jp_ended_threads_note(&state->ended, event);
 }
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
-	(event->type == JP_EVENT_SAMPLE ? count_sample : count_record)(view->state, event);
+	if (event->type != JP_EVENT_SAMPLE)
+		return count_record(view->state, event);
+	count_sample(view->state, event);
 	return 0;
 }
 
@@ -213,10 +221,12 @@ static bool is_beyond_witness(const struct accounting *state, enum jp_sample_cla
 	       jp_witness_is_beyond_chance(tally->kernel, border[1], odds);
 }
 
-/* Adds the share of @class among @n samples. Reports an exception if it exceeds @max. */
+/* Adds the share of @class among @n samples, without samples of ended threads. Reports an exception
+ * if it exceeds @max. */
 static int add_share(struct accounting *state, enum jp_sample_class class, uint64_t n, double max)
 {
 	const struct sample_tally *tally = &state->samples[CAPTURED][class];
+	const uint64_t nr_ended = class == JP_SAMPLE_KERNEL ? state->nr_ended : 0;
 	struct jp_findings *findings = &state->view->findings;
 	const char *text = jp_sample_class_text(class);
 	struct jp_exception *exception;
@@ -224,7 +234,7 @@ static int add_share(struct accounting *state, enum jp_sample_class class, uint6
 	char name[48];
 
 	snprintf(name, sizeof(name), "samples.%s", text);
-	metric = jp_metric_rate(name, tally->count, n);
+	metric = jp_metric_rate(name, tally->count - nr_ended, n);
 	jp_findings_add(findings, metric);
 	/* Allow 4.5 standard deviations, because there are few boundary samples. */
 	if (!n || metric.lo <= max ||
@@ -236,7 +246,7 @@ static int add_share(struct accounting *state, enum jp_sample_class class, uint6
 	exception = jp_findings_count(findings, "samples", JP_METHODS, text);
 	if (!exception)
 		return -ENOMEM;
-	exception->count = tally->count;
+	exception->count = metric.k;
 	state->impossible +=
 		class == JP_SAMPLE_ASTRAY || class == JP_SAMPLE_UNWATCHED ? tally->count : 0;
 	snprintf(exception->example, sizeof(exception->example), "%s; at most %.1f %% are usual",
@@ -333,6 +343,7 @@ static void free_accounting(void *context)
 {
 	struct accounting *state = context;
 
+	jp_map_free(&state->ended);
 	jp_sample_facts_end(&state->facts_of);
 }
 

@@ -77,6 +77,7 @@ static const struct jp_metric_text metric_texts[] = {
 	{"modes.user", "samples in user mode"},
 	{"modes.kernel", "samples in kernel mode"},
 	{"modes.bad", "samples whose mode contradicts their addresses"},
+	{"modes.ended", "samples of threads that have ended"},
 
 	/* Of mappings and files. */
 	{"acts.records", "operations that no mapping record shows"},

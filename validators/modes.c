@@ -9,8 +9,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "harness/base/map.h"
 #include "harness/judge/validator.h"
+#include "validators/ended_threads.h"
 #include "validators/sample_class.h"
 
 struct modes {
@@ -18,7 +18,7 @@ struct modes {
 	struct jp_view *view;
 	const struct jp_event_asked *checked[2]; /* last attributes checked: [0] of other records,
 						    [1] of samples */
-	uint64_t samples, nr_user, nr_kernel, nr_bad;
+	uint64_t samples, nr_user, nr_kernel, nr_bad, nr_ended;
 	struct jp_map ended;  /* threads with an EXIT record */
 	uint64_t max_samples; /* number of samples that is_wanted() permits */
 	uint32_t unwanted;    /* attr of the last record that was no sample */
@@ -72,31 +72,6 @@ static bool is_within_exec(const struct modes *modes, const struct jp_event *eve
 	       jp_machine_compat(event->sample.regs->machine) == modes->view->machine;
 }
 
-/* Records that a thread has begun or ended. A thread that calls exec gets the number of the first
- * thread, which has ended. Returns 0 or -ENOMEM. */
-static int note_task(struct modes *modes, const struct jp_event *event)
-{
-	const bool is_exec = event->type == JP_EVENT_COMM && event->comm.exec;
-	bool *ended;
-
-	if (event->type != JP_EVENT_FORK && event->type != JP_EVENT_EXIT && !is_exec)
-		return 0;
-	ended = jp_map_at(&modes->ended, event->tid, sizeof(*ended));
-	if (!ended)
-		return -ENOMEM;
-	*ended = event->type == JP_EVENT_EXIT;
-	return 0;
-}
-
-/* Returns whether the sampled thread may have lost its user memory, and with it its registers:
- * do_exit() writes the EXIT record and then calls exit_mm() (since Linux 6.16). */
-static bool has_ended(const struct modes *modes, const struct jp_event *event)
-{
-	const bool *ended = jp_map_find(&modes->ended, event->tid);
-
-	return ended && *ended && !event->sample.user && !event->sample.regs_abi;
-}
-
 /* Returns the cause id if the user registers are wrong, else NULL. Stores their address in *@ip. */
 static const char *check_registers(const struct modes *modes, const struct jp_event *event,
 				   uint64_t *ip)
@@ -106,7 +81,7 @@ static const char *check_registers(const struct modes *modes, const struct jp_ev
 	if (!event->asked || !event->asked->regs)
 		return NULL;
 	if (!jp_machine_user(modes->view->machine, event, ip, &sp)) {
-		if (is_within_exec(modes, event) || has_ended(modes, event))
+		if (is_within_exec(modes, event) || jp_ended_threads_have(&modes->ended, event))
 			return NULL;
 		if (event->sample.regs_abi != 1)
 			return "no-registers";
@@ -265,11 +240,13 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 
 	check_attributes(modes, event);
 	if (event->type != JP_EVENT_SAMPLE)
-		return note_task(modes, event);
+		return jp_ended_threads_note(&modes->ended, event);
 	modes->samples++;
 	count_wanted_sample(modes, event);
 	modes->nr_user += event->sample.user;
 	modes->nr_kernel += jp_event_cpu_mode(event) == JP_CPU_KERNEL;
+	modes->nr_ended += jp_ended_threads_have(&modes->ended, event) &&
+			   jp_sample_is_watched(modes->evidence, event->pid, UINT64_MAX);
 	cause = check_mode(modes, event);
 	/* Kernel threads, and the idle thread 0, have no user registers. */
 	if (!cause &&
@@ -312,6 +289,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 	jp_findings_add_rate(findings, "modes.user", modes->nr_user, modes->samples);
 	jp_findings_add_rate(findings, "modes.kernel", modes->nr_kernel, modes->samples);
 	jp_findings_add_rate(findings, "modes.bad", modes->nr_bad, modes->samples);
+	jp_findings_add_count(findings, "modes.ended", modes->nr_ended);
 	return 0;
 }
 

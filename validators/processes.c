@@ -247,6 +247,8 @@ static int judge_threads(struct processes *processes)
 		const struct thread *thread = &processes->threads[i];
 		const struct jp_control *control;
 
+		if (thread->tid == UINT32_MAX) /* released: the records have its number */
+			continue;
 		threads += thread->samples > 0;
 		if (!thread->samples || thread->is_named)
 			continue;

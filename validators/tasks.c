@@ -75,7 +75,12 @@ static int report(struct task_state *state, const char *kind, const char *cause,
 
 static const char *find_stranger_cause(const struct task_state *state, const struct jp_event *event)
 {
-	return jp_sample_stranger_cause(state->view->evidence, event->pid);
+	const struct jp_evidence *evidence = state->view->evidence;
+
+	/* perf_event_pid_type() gives a thread this number after it was released. */
+	return event->tid == UINT32_MAX && jp_sample_is_watched(evidence, event->pid, UINT64_MAX)
+		       ? "released"
+		       : jp_sample_stranger_cause(evidence, event->pid);
 }
 
 /* Returns whether @recorded, a record's parent, is right. @known: the true parent; 0: unknown. */
