@@ -136,6 +136,17 @@ static int report_to_listener(struct stacks *stacks, const struct jp_event *even
 	return listener->decide(listener->context, view->evidence, view->spaces, event, decision);
 }
 
+/* Returns whether the truth predicts the wrong frames of a walk that then reached memory which the
+ * capture lacks. Other rules judge that lack. */
+static bool is_wrong_as_predicted(const struct seen_stack *seen, const struct jp_truth_stack *truth)
+{
+	const struct jp_unwound *unwound = &seen->unwound;
+
+	return seen->verdict == JP_WRONG && unwound->stop == JP_UNWIND_UNMAPPED &&
+	       jp_stack_count_same_frames(unwound->frames, unwound->count, truth->expected,
+					  truth->nr_seen) == unwound->count;
+}
+
 /* Counts a bad stack as an exception, and describes the first of its kind. Does nothing for a good
  * stack. Returns 0 or -ENOMEM. */
 static int report(struct stacks *stacks, const struct jp_event *event,
@@ -154,7 +165,7 @@ static int report(struct stacks *stacks, const struct jp_event *event,
 		jp_findings_count(&stacks->view->findings, metric, seen->method, seen->fault.cause);
 	if (!exception)
 		return -ENOMEM;
-	exception->nr_predicted += seen->is_predicted;
+	exception->nr_predicted += seen->is_predicted || is_wrong_as_predicted(seen, truth);
 	if (exception->count > 1)
 		return 0;
 	snprintf(exception->example, sizeof(exception->example),
