@@ -460,8 +460,10 @@ static const struct jp_excuse costs[] = {
 	 "not-published not-injected no-map no-mapping hidden coalesced reprotected remapped "
 	 "no-record was-right",
 	 NULL, "perf reads nothing after a longer header (perf.inject-long-header)"},
-	{"jitdump:marker-late", "publish=*:marker-late inject=*", "load.unnamed names.unnamed",
-	 "not-injected", NULL, "a process with less than 16 functions maps no marker"},
+	{"jitdump:marker-late", "publish=*:marker-late inject=*",
+	 "load.unnamed names.unnamed order.hidden",
+	 "not-injected hidden coalesced reprotected remapped", NULL,
+	 "a process with less than 16 functions maps no marker"},
 	{"jitdump:marker-unmapped", "publish=*:marker-unmapped !launch",
 	 "load.unnamed names.unnamed order.hidden", "*", NULL, "an attach finds no jitdump"},
 	{"jitdump:wrong-slot", "publish=*:wrong-slot", "broken.*", "bad-cfi", NULL,
