@@ -71,6 +71,7 @@ struct witness {
 	uint64_t period;
 	double ratio; /* samples of the capture per sample of the witness */
 	uint32_t attr;
+	bool is_requested; /* whether @attr is of the clock that the runner requested */
 	bool steady, task, kernel, observed;
 	struct jp_map throttled; /* event id -> time of its THROTTLE */
 	double unsampled;    /* samples that the capture lacks because its events were throttled */
@@ -100,17 +101,35 @@ static int handle_throttle(struct witness *state, const struct jp_event *event)
 	return 0;
 }
 
-static int handle_sample(struct witness *state, const struct jp_event *event)
+/* Returns whether the runner requested this clock, with or without the kernel's samples. */
+static bool is_requested_clock(const struct witness *state, const struct jp_event_asked *asked)
+{
+	const struct jp_watched_info *watched = &state->view->evidence->watched;
+
+	return asked && asked->clock == (watched->task_clock ? JP_CLOCK_TASK : JP_CLOCK_CPU) &&
+	       asked->kernel == !watched->user_only;
+}
+
+/* Compares the event of sample @event with the witness, in place of any earlier event. */
+static void choose_event(struct witness *state, const struct jp_event *event)
 {
 	const struct jp_event_asked *asked = event->asked;
 
-	if (!state->count) {
-		state->period = event->sample.period;
-		state->attr = event->attr;
-		state->task = asked && asked->inherit && asked->cpus;
-		state->kernel = asked && asked->kernel;
-		state->steady = true;
-	}
+	state->count = 0;
+	state->capture_times.count = 0;
+	state->period = event->sample.period;
+	state->attr = event->attr;
+	state->is_requested = is_requested_clock(state, asked);
+	state->task = asked && asked->inherit && asked->cpus;
+	state->kernel = asked && asked->kernel;
+	state->steady = true;
+}
+
+static int handle_sample(struct witness *state, const struct jp_event *event)
+{
+	if (!state->count || (event->attr != state->attr && !state->is_requested &&
+			      is_requested_clock(state, event->asked)))
+		choose_event(state, event);
 	if (event->attr != state->attr)
 		return 0;
 	state->steady &= event->sample.period == state->period;

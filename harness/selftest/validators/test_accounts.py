@@ -94,6 +94,19 @@ class Attached(Recorded):
             self.perf.records.insert(where, gone)
 
 
+class Witnessed(Recorded):
+    fixture = "witness"
+
+    def test_second_clock_samples_first(self) -> None:
+        """The witness is compared with the clock that the runner requested."""
+        second = copy.deepcopy(self.perf.attrs[0])
+        struct.pack_into("<Q", second.raw, CONFIG, 1)
+        second.ids = [1 << 40]
+        self.perf.attrs.append(second)
+        self.perf.samples()[0].id = second.ids[0]
+        self.assertNotIn("# cpu.samples", self.judge()[1])
+
+
 class Launched(Recorded):
     """A launched run: the kernel wrote each record live, and mapped files are kept."""
 
