@@ -17,6 +17,7 @@ LINE = re.compile(r"^\s*(?:where \S+.*?: )?(?:when (?P<tool>\S+) (?P<versions>\S
 ALLOW = re.compile(r"([\w.]+) allow (\S+)")
 ID = re.compile(r"\b((?:perf|kernel|elfutils|gcc)\.[a-z][a-z0-9-]+)\b")
 EVERYWHERE = {"--jit", "-p", "-F"}  # options of titles that no crossing can lack, or none has
+COMMANDS = {"perf", "record", "inject", "script", "report", "ip"}  # other words need not be values
 
 
 def drop_method(metric: str) -> str:
@@ -78,18 +79,21 @@ def read_titles(text: str) -> dict[str, list[frozenset[str]]]:
 
 
 def has_words(signature: Signature, crossing: Crossing, words: frozenset[str]) -> bool:
-    """Returns whether @crossing has the command of perf and one of the options in @words, the
-    title of a finding. A difference between two results needs such an option: that which the twin
-    lacks, if @signature states it."""
+    """Returns whether @crossing has the command of perf, one of the options and one of the values
+    in @words, the title of a finding. A difference between two results needs such an option: that
+    which the twin lacks, if @signature states it."""
     options = {word for word in words if word.startswith("-")} - EVERYWHERE
+    values = words - options - EVERYWHERE - COMMANDS
     used = {name.partition(" ")[2] for name in crossing}
+    chosen = {part for value in crossing.values() for part in re.split("[:,]", value)}
     if is_of_relation(signature):
         twin_lacks = signature.cause.removeprefix(WITHOUT)
         if not (options & used if signature.cause == AGAINST else twin_lacks in options):
             return False
     return ("inject" not in words or crossing.get(INJECT) == "perf") and (
         "record" not in words or crossing[CAPTURE].endswith(" perf")) and (
-        not options or bool(options & used))
+        not options or bool(options & used)) and (
+        not values or bool(values & chosen))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -21,8 +21,11 @@ LATE = "late"  # the outcome if the workload had no time to get ready
 # Causes of names whose share depends on how often the workload replaced code while it was watched.
 BY_CHANCE = frozenset({"stale", "later", "overlapped"})
 NUMBER = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|\d+(?:\.\d+)?")
-# A tool exited with 0 and wrote a file that nobody reads: cases allow it as tool-crash.
-UNREADABLE = "inject ended with N and wrote a file whose records do not follow each other"
+# An inject crashed, or exited with 0 and wrote a file that nobody reads: cases allow both as
+# tool-crash.
+CRASHES = {"inject was killed by signal N": "tool-crash (signal)",
+           "inject ended with N and wrote a file whose records do not follow each other":
+           "tool-crash (unreadable)"}
 # An ERROR with one of these reasons is no sign of a defect of a tool.
 LACKS_EVIDENCE = ("too little evidence", "nothing was checked",
                   " records (mappings, processes, names) were lost",
@@ -108,8 +111,9 @@ def find_signatures(outcome: str, why: str, tools: str,
         if line.startswith(" "):
             continue  # an indented line explains the line before
         match = UNIT.match(remove_figures(line))
-        if not match and UNREADABLE in remove_figures(line):
-            found.add(Signature("inject", "tool-crash (unreadable)", tools))
+        crashes = [cause for text, cause in CRASHES.items() if text in remove_figures(line)]
+        if not match and crashes:
+            found.add(Signature("inject", crashes[0], tools))
             continue
         if not match:
             found.add(Signature(outcome, remove_figures(line)[:120], tools))

@@ -451,6 +451,13 @@ class Clustering(unittest.TestCase):
         found = known.read_results(os.path.join(os.path.dirname(__file__), "../../results"))
         self.assertEqual([found.find_id(one, {"inject": "perf"}) for one in unreadable],
                          ["perf.inject-offset"])
+        crash, = find_signatures("CRASH", "perf inject was killed by signal 11 (Segmentation "
+                                 "fault): without a word", "perf 7.3.4")
+        for crossing, expected in (({"workload": "code_move"}, "perf.inject-move"),
+                                   ({"at": "before-snapshot:remap"}, "perf.inject-move"),
+                                   ({"workload": "anon_exec"}, "")):
+            self.assertEqual(found.find_id(crash, {
+                "inject": "perf", "capture": "launch-by perf", **crossing}), expected)
         for signatures, judged in ((unreadable, True), (one, False)):
             self.assertEqual(Trial({}, "ERROR", "", signatures).is_judged, judged)
 
