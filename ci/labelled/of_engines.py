@@ -104,7 +104,7 @@ def run_bun(bench: Bench) -> Sequence[str]:
     return BUN(bench)
 
 
-add("bun-dump-6.1", UNNAMED, run_bun)
+add("bun-dump-6.1", "stacks:- names:damaged-jitdump", run_bun)
 
 INTERPRETED = "names:interpreter|stripped-symbols"
 EMITTED = "stacks:jit-no-frame-pointer names:no-name-source"

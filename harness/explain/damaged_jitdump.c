@@ -2,12 +2,15 @@
 /* Losses of names by a jitdump that exists, but that perf refuses or that names nothing. */
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "harness/base/file.h"
+#include "harness/base/path.h"
 #include "harness/explain/name_causes.h"
 #include "harness/explain/recorder.h"
 #include "harness/format/elf/elf_symbols.h"
 #include "harness/format/jit/jitdump_read.h"
+#include "harness/model/space/mapping_name.h"
 
 struct dump_health {
 	uint64_t loads, sized;      /* number of LOAD records; of LOAD records with code */
@@ -129,8 +132,10 @@ static bool blame_gap(const struct jp_name_case *name_case, const struct dump_he
 	else
 		jp_blame_remedy(
 			blame,
-			"record again, and let the process end by exit(), so that the "
-			"runtime writes whole records; injecting this file cannot name the rest");
+			"record again%s, and let the process end by exit(), so that the "
+			"runtime writes whole records; injecting this file cannot name the rest",
+			health->counter || name_case->view->summary->monotonic ? ""
+									       : " with -k mono");
 	return true;
 }
 
@@ -161,15 +166,16 @@ static bool has_recorded_times(const struct jp_name_process *process,
 	       health->timed;
 }
 
-/* Returns whether perf ignores the file because its name has another pid than process and header.
- * In a container, the header has the pid of the name. */
+/* Returns whether perf ignores the file because its name has another pid than process and header,
+ * or is not jit-PID.dump, as Bun's. In a container, the header has the pid of the name. */
 static bool is_ignored(const struct jp_name_case *name_case, const struct jp_jitdump *dump)
 {
 	const struct jp_name_process *process = name_case->process;
 
 	return jp_jitdump_header(dump)->pid == process->marker_pid &&
-	       jp_name_marker_pid(process->marker) != process->marker_pid &&
-	       !jp_recorder_since(name_case->view->summary, JP_PERF_VERSION(7, 0));
+	       jp_mapping_jitdump_number(process->marker) != process->marker_pid &&
+	       (strchr(jp_path_base(process->marker) + 4, '-') ||
+		!jp_recorder_since(name_case->view->summary, JP_PERF_VERSION(7, 0)));
 }
 
 static bool blame_name(const struct jp_name_case *name_case)
@@ -177,9 +183,10 @@ static bool blame_name(const struct jp_name_case *name_case)
 	struct jp_blame *blame = blame_dump(name_case, "damaged-jitdump");
 
 	jp_blame_evidence(blame,
-			  "its name has another pid than its header and the process: perf 5.10 to "
-			  "6.12 ignore it, 7.2 while the process runs");
-	jp_blame_evidence(blame, "rule dump.pid of `jitproof lint --rules`");
+			  "perf asks for jit-PID.dump with the pid of the process, as in the "
+			  "header: perf 5.10 to 6.12 ignore another pid there, 7.2 while the "
+			  "process runs; all ignore another form of the name");
+	jp_blame_evidence(blame, "rules dump.pid and dump.file-name of `jitproof lint --rules`");
 	jp_blame_remedy(blame,
 			"jitproof inject -i %s -o injected.data; the runtime must call it "
 			"jit-%" PRIu32 ".dump",

@@ -6,6 +6,7 @@
 #include "harness/explain/name_causes.h"
 #include "harness/explain/repaired_ends.h"
 #include "harness/format/jit/jitdump_read.h"
+#include "harness/model/space/mapping_name.h"
 
 /* Losses of names that a jitdump could provide. */
 
@@ -188,7 +189,8 @@ static bool blame_not_injected(const struct jp_name_case *name_case, const struc
 				"injected.data (the recording is compressed, perf record -z: perf "
 				"inject 6.1 to 7.3 adds nothing to it)",
 				name_case->view->path);
-	else if (jp_name_marker_pid(name_case->process->marker) != name_case->process->marker_pid)
+	else if (jp_mapping_jitdump_number(name_case->process->marker) !=
+		 name_case->process->marker_pid)
 		jp_blame_remedy(
 			blame,
 			"jitproof inject -i %s -o injected.data && perf report -i injected.data "
@@ -200,9 +202,9 @@ static bool blame_not_injected(const struct jp_name_case *name_case, const struc
 				"perf inject --jit -i %s -o injected.data && perf report -i "
 				"injected.data%s%s%s",
 				name_case->view->path,
-				facts->missing == -EINVAL ? "" : " (or: jitproof inject -i ",
-				facts->missing == -EINVAL ? "" : name_case->view->path,
-				facts->missing == -EINVAL ? "" : " -o injected.data)");
+				facts->missing ? "" : " (or: jitproof inject -i ",
+				facts->missing ? "" : name_case->view->path,
+				facts->missing ? "" : " -o injected.data)");
 	return true;
 }
 
@@ -356,9 +358,9 @@ bool jp_blame_jitdump(const struct jp_name_case *name_case)
 		return is_of_other_time(process, process->last) ? blame_clock(name_case, &facts)
 		       : facts.covers ? blame_not_injected(name_case, &facts)
 				      : false;
-	/* A jitdump that we have no permission to read exists. */
+	/* A jitdump that we have no permission to read, or to which a link leads, exists. */
 	if (facts.missing && facts.missing != -EACCES && facts.missing != -EPERM &&
-	    facts.missing != -EINVAL)
+	    facts.missing != -EINVAL && facts.missing != -ELOOP)
 		return blame_gone(name_case, &facts);
 	if (!facts.missing && is_other_clock(name_case, &facts))
 		return blame_clock(name_case, &facts);

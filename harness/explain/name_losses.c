@@ -95,19 +95,6 @@ static struct jp_name_process *get_process(struct jp_name_losses *losses, uint32
 	return known ? *known : NULL;
 }
 
-uint32_t jp_name_marker_pid(const char *path)
-{
-	const char *at = jp_path_base(path);
-	uint64_t pid;
-
-	if (*path != '/' || strncmp(at, "jit-", 4) != 0)
-		return 0;
-	at += 4;
-	return jp_number_take(&at, 10, UINT32_MAX, &pid) && strncmp(at, ".dump", 5) == 0
-		       ? (uint32_t)pid
-		       : 0;
-}
-
 static int handle_map(struct jp_name_losses *losses, const struct jp_event *event)
 {
 	const bool injected = jp_file_finder_injected(losses->finder, event->map.name);
@@ -115,7 +102,7 @@ static int handle_map(struct jp_name_losses *losses, const struct jp_event *even
 
 	if (event->kernel_map)
 		return 0;
-	if (!injected && !jp_name_marker_pid(event->map.name))
+	if (!injected && !jp_mapping_jitdump_number(event->map.name))
 		return jp_images_is_program(&losses->ends->images, event->pid, event->map.name)
 			       ? jp_replay_apply(losses->kept, event)
 			       : 0;

@@ -53,8 +53,6 @@ struct jp_name_process {
 	uint64_t first, last;                    /* times of its first and last sample */
 };
 
-/* Returns the pid in the name jit-PID.dump of the file @path; 0: it has another name. */
-uint32_t jp_name_marker_pid(const char *path);
 /* Returns whether @process is in another pid or mount namespace than the first recorded process,
  * which is the recorder or the system's first process. */
 struct jp_name_losses;

@@ -35,7 +35,16 @@ static const struct jp_runtime runtimes[] = {
 	{"wasmtime",
 	 "wasmtime --profile=perfmap; an embedder sets its Config's profiler to perfmap", NULL,
 	 NULL},
-	{"bun", "BUN_JSC_useJITDump=1, and rename its /tmp/jit-* to jit-PID.dump", NULL, NULL},
+	{"bun",
+	 "BUN_JSC_useJITDump=1 (a jitdump, with perf record -k mono; perf does not know its name, "
+	 "jitproof inject does)",
+	 NULL, NULL},
+	{"jsc", "JSC_useJITDump=1 (a jitdump, with perf record -k mono)", NULL, NULL},
+	{"julia",
+	 "ENABLE_JITPROFILING=1, if Julia was built with USE_PERF_JITEVENTS=1 (a jitdump, with "
+	 "perf "
+	 "record -k mono)",
+	 NULL, NULL},
 	{"luajit", "none: LuaJIT writes neither; -joff shows what the interpreter does", NULL,
 	 NULL},
 	{"guile",
@@ -81,6 +90,8 @@ static const struct {
 	{"libdnnl", "onednn"},
 	{"libmini_racer", "v8"},
 	{"libmoar", "rakudo"},
+	{"libjavascriptcoregtk", "jsc"},
+	{"libjulia", "julia"},
 };
 
 static bool has_prefix(const char *text, const char *prefix)

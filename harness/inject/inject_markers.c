@@ -14,21 +14,6 @@
 #include "harness/base/sort.h"
 #include "harness/model/space/mapping_name.h"
 
-/* Parses a name .../jit-PID.dump, as perf does (util/jitdump.c, jit_detect()). */
-static bool parse_marker_name(const char *path, uint32_t *pid)
-{
-	const char *name = strrchr(path, '/'), *pos;
-	uint64_t value;
-
-	if (!name || strncmp(name, "/jit-", 5) != 0)
-		return false;
-	pos = name + 5;
-	if (!jp_number_take(&pos, 10, INT32_MAX, &value) || strcmp(pos, ".dump") != 0)
-		return false;
-	*pid = (uint32_t)value;
-	return true;
-}
-
 /* Records in @known that the process of @marker mapped @path, with the marker's inode, or with any
  * inode if @any_process. Returns 1, 0 if @known contains that already, or -ENOMEM. */
 static int note_mapping(struct jp_text_pool *known, const struct jp_marker *marker,
@@ -52,6 +37,7 @@ int jp_inject_marker(struct jp_inject_dumps *dumps, const struct jp_event *event
 {
 	struct jp_marker *added, marker = {
 					 .pid = event->pid,
+					 .named_pid = jp_mapping_jitdump_number(event->map.name),
 					 .has_identity = event->map.has_identity,
 					 .ino = event->map.has_identity ? event->map.ino : 0,
 					 .layout = *layout,
@@ -61,8 +47,8 @@ int jp_inject_marker(struct jp_inject_dumps *dumps, const struct jp_event *event
 				 };
 	int fresh;
 
-	if (event->kernel_map || !jp_mapping_holds_code(event) ||
-	    !parse_marker_name(event->map.name, &marker.named_pid))
+	if (event->kernel_map || !jp_mapping_holds_code(event) || !marker.named_pid ||
+	    event->map.name[jp_mapping_name_length(event->map.name)])
 		return 0;
 	fresh = note_mapping(&dumps->paths, &marker, event->map.name, !marker.has_identity);
 	if (fresh > 0 &&

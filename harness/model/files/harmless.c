@@ -10,6 +10,7 @@ bool jp_file_may_be_shown(const char *path, bool alone, const unsigned char *hea
 	Elf64_Ehdr elf;
 
 	if (alone && (fnmatch("*/jit-*.dump", path, 0) == 0 ||
+		      fnmatch("*/jit-[0-9]*-[0-9]*-*", path, 0) == 0 || /* Bun's jitdump */
 		      fnmatch("/tmp/perf-*.map", path, FNM_PATHNAME) == 0))
 		return true;
 	if (size < sizeof(elf))

@@ -116,6 +116,18 @@ bool jp_mapping_injected(const char *path)
 		(base[-5] == '.' || base[-5] == '/'));
 }
 
+uint32_t jp_mapping_jitdump_number(const char *path)
+{
+	const char *base = jp_path_base(path), *pos = base + 4;
+	uint64_t number;
+
+	if (*path != '/' || strncmp(base, "jit-", 4) != 0 || jp_mapping_injected(path) ||
+	    !jp_number_take(&pos, 10, INT32_MAX, &number))
+		return 0;
+	return jp_mapping_same_name(".dump", pos) || skip_numbers(base, "jit-") ? (uint32_t)number
+										: 0;
+}
+
 bool jp_mapping_holds_code(const struct jp_event *event)
 {
 	/* simpleperf marks the files of a JIT by a higher bit, PROT_JIT_SYMFILE_MAP (0x4000). */

@@ -21,6 +21,9 @@ enum jp_backing jp_mapping_backing(const char *name);
 size_t jp_mapping_name_length(const char *name);
 /* Returns whether both names can be names of one file, before or after its removal. */
 bool jp_mapping_same_name(const char *name, const char *other_name);
+/* Returns the number in the name of a jitdump, or 0 for another file: PID in jit-PID.dump, TID in
+ * Bun's jit-TID-PID-RANDOM and jit-TID-PID.dump, which perf does not take for a jitdump. */
+uint32_t jp_mapping_jitdump_number(const char *path);
 /* Returns whether jitproof's or perf's inject creates files with names like @path. */
 bool jp_mapping_injected(const char *path);
 /* Returns whether code can be in the mapping of @event: the mapping is executable; or it is a

@@ -455,6 +455,25 @@ class Jitdumps(Explained):
         found = self.expect_cause("jitdump-not-injected", file=path)
         self.assertTrue(found["remedy"].startswith("jitproof inject"))
 
+    def test_form_of_the_name(self) -> None:
+        """No perf takes Bun's file for a jitdump."""
+        self.perf.features[5] = rd.pack_string("7.2.13")
+        marker = self.root + self.add_dump(50)
+        for name in f"jit-12-{PID}-T03sBK", f"jit-12-{PID}.dump":
+            self.perf.maps()[-1].name = path = "/home/" + name
+            shutil.copy(marker, self.root + path)
+            with self.subTest(name):
+                found = self.expect_cause("damaged-jitdump", file=path)
+                self.assertTrue(found["remedy"].startswith("jitproof inject"))
+
+    def test_link_to_the_jitdump(self) -> None:
+        """perf inject follows it; jitproof inject does not."""
+        path = self.add_dump(50)
+        os.rename(self.root + path, self.root + "/home/moved")
+        os.symlink("moved", self.root + path)
+        found = self.expect_cause("jitdump-not-injected", file=path)
+        self.assertNotIn("jitproof inject", found["remedy"])
+
     def test_counter_times(self) -> None:
         """perf converts times of the processor's counter, but not with -k mono."""
         path = self.add_dump(50)

@@ -211,6 +211,19 @@ class Records(Injecting):
         self.assertEqual([record.pid for record in rd.PerfData.load(self.output).maps()
                           if ".jit/" in record.name], [PID])
 
+    def test_other_forms_of_the_name(self) -> None:
+        """perf does not know Bun's name jit-TID-PID-RANDOM; a removed file is no marker."""
+        for name, found in ((f"jit-7-{PID}-T0", 1), (f"jit-7-{PID}.dump", 1), ("jit-7.dumpy", 0),
+                            ("jit-7", 0), (f"jit-{PID}.dump (deleted)", 0)):
+            path = os.path.join(self.home, name)
+            mj.Made(PID).load(100, BASE, b"\xc3", 1, "one").save(path)
+            os.chmod(path, 0o644)
+            perf = mj.capture()
+            self.save_capture(perf, perf.map(PID, 0x1000, 0x1000, path, 1,
+                                             ino=os.stat(path).st_ino))
+            with self.subTest(name):
+                self.assertIn(f" {found} jitdumps", self.run_inject().stdout)
+
     def test_counter_times(self) -> None:
         """Tests times of the CPU's counter, converted by TIME_CONV."""
         perf = mj.capture(monotonic=False)
