@@ -313,6 +313,13 @@ class Walks(Recording):
         self.assertIn("map-wrong-owner", [one["id"] for one in self.run_json()["notes"]])
         os.unlink(real)
         self.assertIn("map-wrong-owner", [one["id"] for one in self.run_json()["causes"]])
+        if os.getuid() == 0:  # explain reads no hard link to what only root may read
+            os.unlink(name)
+            files.write(name, "")
+            os.chmod(name, 0o600)
+            os.link(name, real)
+            self.assertIn("map-wrong-owner", [one["id"] for one in self.run_json()["notes"]])
+            os.unlink(real)
 
     def test_several_processes_are_one_cause(self) -> None:
         for pid in range(200, 260):

@@ -320,6 +320,12 @@ class RemovedRecords(Explained):
         self.add_samples(CODE + 4)
         self.assertIn("no FINISHED_ROUND",
                       self.expect_cause("damaged-jitdump")["evidence"][2])
+        parts = self.place("parts")  # perf record --threads leaves them out, too
+        os.mkdir(parts)
+        self.perf.save(parts + "/data")
+        files.write_bytes(parts + "/data.0", b"")
+        found = process.run([JITPROOF, "explain", "--json", "--root", self.root, parts])
+        self.assertEqual(json.loads(found.stdout)["causes"][0]["id"], "attach-window")
         self.add_map("//anon", CODE - 0x10000, time=9)
         self.add_map("/home/jitted-4711-0.so", CODE + 0x1000, 0x200, 10)
         self.assertIn("lacks this code", self.expect_cause("damaged-jitdump")["evidence"][2])
