@@ -3,7 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "harness/base/path.h"
 #include "harness/explain/name_causes.h"
+#include "harness/explain/recorder.h"
 #include "harness/explain/repaired_ends.h"
 #include "harness/format/jit/jitdump_read.h"
 #include "harness/model/space/mapping_name.h"
@@ -302,16 +304,41 @@ static bool blame_truncated(const struct jp_name_case *name_case)
 	return true;
 }
 
+/* Returns whether perf inject, which removed the record of the jitdump, accepted none of its loads:
+ * perf's agent for Java publishes in no other way. */
+static bool is_refused(const struct jp_name_case *name_case)
+{
+	const uint32_t pid = name_case->loss->pid;
+	const struct jp_mapping *mapping = NULL;
+
+	if (!jp_recorder_is_inject(name_case->view->summary))
+		return false;
+	do
+		mapping = jp_replay_find_at_or_above(name_case->view->spaces, pid,
+						     mapping ? mapping->end : 0);
+	while (mapping && strcmp(jp_path_base(mapping->name), "libperf-jvmti.so") != 0);
+	return mapping;
+}
+
 /* Blames a jitdump that was injected, but has no record of the code. */
 static bool blame_lacking(const struct jp_name_case *name_case)
 {
 	struct jp_blame *blame = jp_blame_names(name_case, "damaged-jitdump", NULL);
 
 	describe_loss(name_case, blame);
-	jp_blame_evidence(blame,
-			  "the process has %" PRIu64 " records of injected files, and none is of "
-			  "this code: `perf script -i %s --show-mmap-events | grep jit`",
-			  name_case->process->injected, name_case->view->path);
+	if (name_case->process->injected)
+		jp_blame_evidence(blame,
+				  "the process has %" PRIu64 " records of injected files, and none "
+				  "is of this code: `perf script -i %s --show-mmap-events | grep "
+				  "jit`",
+				  name_case->process->injected, name_case->view->path);
+	else
+		jp_blame_evidence(
+			blame,
+			"the process has libperf-jvmti.so, which writes a jitdump; perf "
+			"inject, which wrote this file, accepted no load of it: `jitproof "
+			"lint ~/.debug/jit/*/jit-%" PRIu32 ".dump`",
+			name_case->loss->pid);
 	jp_blame_evidence(blame, "there is no perf map either: `ls -l /tmp/perf-%" PRIu32 ".map`",
 			  name_case->loss->pid);
 	jp_blame_remedy(blame, "let the runtime write all code into the jitdump, with the "
@@ -344,8 +371,9 @@ bool jp_blame_jitdump(const struct jp_name_case *name_case)
 		return false;
 	if (!process->marker && is_truncated_by_exec(name_case))
 		return blame_truncated(name_case);
-	if (!process->marker && process->injected) /* perf inject removes the marker's record */
-		return is_of_other_time(process, name_case->loss->last)
+	/* perf inject removes the marker's record. */
+	if (!process->marker && (process->injected || is_refused(name_case)))
+		return process->injected && is_of_other_time(process, name_case->loss->last)
 			       ? blame_clock(name_case, &facts)
 			       : name_case->loss->fault == JP_NAME_NO_MAP &&
 					 blame_lacking(name_case);
