@@ -157,8 +157,8 @@ static bool blame_other_format(const struct jp_name_case *name_case)
 	jp_blame_remedy(blame, "%s",
 			tables.windows
 				? ".NET: DOTNET_ReadyToRun=0 compiles such code at run time, "
-				  "and DOTNET_PerfMapEnabled=3 names it; Wine: a profiler for "
-				  "Windows"
+				  "and DOTNET_PerfMapEnabled=3 names it (before .NET 6, COMPlus_ "
+				  "for DOTNET_); Wine: a profiler for Windows"
 				: "simpleperf, which reads the libraries in an APK; or "
 				  "extract them (android:extractNativeLibs=true)");
 	return true;
