@@ -16,6 +16,9 @@ enum {
 	 * any value in the frame pointer. If the value is argv, the chain continues with a pointer
 	 * to an argument and with bytes of a string, and ends there. */
 	MOST_AT_START = 2,
+	/* Largest number of addresses in a chain that emitted code may have broken. If it uses the
+	 * frame pointer for other data, that leads to few addresses of code. */
+	MOST_FROM_JIT = 5,
 };
 
 struct jp_ends *jp_ends_new(struct jp_replay *spaces, const char *elf_dir,
@@ -177,7 +180,7 @@ static void count_sample(struct jp_end *end, const struct jp_event *event,
 	end->cut += other == JP_UNWIND_DUMP_END;
 	end->hollow += other == JP_UNWIND_DUMP_SHORT;
 	end->switched += stack->switched;
-	end->from_jit += ending->in_jit;
+	end->from_jit += ending->in_jit && stack->count <= MOST_FROM_JIT;
 	end->starting += !end->image->in_jit;
 	end->system += is_system_call(end, event);
 	end->circles += ending->circle;

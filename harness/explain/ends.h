@@ -25,7 +25,8 @@ struct jp_end {
 	bool keeps;          /* the file was built with frame pointers */
 	bool bare;           /* the file has call frame information, but none for @addr */
 	uint64_t samples;
-	uint64_t from_jit;    /* part of @samples: taken in emitted code */
+	uint64_t from_jit;    /* part of @samples: taken in emitted code, which may have broken the
+				 chain */
 	uint64_t starting;    /* part of @samples: before the image's first in emitted code */
 	uint64_t cut, hollow; /* part of @samples, for stacks without call frame information: a walk
 				 by frame pointers ends with a full dump (cut) or with a smaller one

@@ -224,6 +224,16 @@ class Walks(Recording):
         self.add_samples(LIBRARY + 8, LIBRARY + 0x40, count=100)
         self.expect_cause("library-no-frame-pointer", 1)
 
+    def test_library_far_above_emitted_code(self) -> None:
+        """The chain goes on through frames that emitted code has not broken."""
+        self.add_map(LIBRARY, "/usr/lib/libwork.so", 9)
+        callers = [LIBRARY + 0x40 * number for number in range(1, 7)]
+        self.add_samples(ANON + 8, *callers, count=100)
+        self.expect_cause("library-no-frame-pointer", 1)
+        self.add_samples(ANON + 8, *callers[:2], count=100)
+        self.assertEqual([(cause, found["share"]) for cause, found in self.find_causes().items()],
+                         [("library-no-frame-pointer", 1), ("jit-no-frame-pointer", 0.5)])
+
     def test_libc_in_small_amounts_is_usual(self) -> None:
         self.add_samples(LIBC + 8, count=14)
         self.add_whole_stacks(286)
