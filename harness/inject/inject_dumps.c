@@ -10,6 +10,7 @@
 #include "harness/base/map.h"
 #include "harness/base/untrusted_file.h"
 #include "harness/format/jit/jitdump_read.h"
+#include "harness/format/perfdata/machine.h"
 #include "harness/inject/inject_files.h"
 
 enum {
@@ -378,6 +379,18 @@ int jp_inject_open(const struct jp_inject_read *read, const char *path, int64_t 
 			      : jp_untrusted_open_in(read->root, path, owner, size, err);
 }
 
+/* Returns the machine of the code in a jitdump that states @stated. CPython 3.13 states 0; perf
+ * never reads the field, and takes the recording's machine. */
+static uint32_t find_machine(const struct jp_marker *marker, uint32_t stated)
+{
+	const struct jp_machine *recorded = marker->layout.machine,
+				*machine = jp_machine_find(stated);
+
+	if (!recorded || machine == recorded || (machine && machine->kernel == recorded->e_machine))
+		return stated;
+	return recorded->e_machine;
+}
+
 int jp_inject_read_dump(struct jp_inject_dumps *dumps, size_t marker, const char *path,
 			uint32_t owner, const struct jp_inject_read *read, struct jp_error *err)
 {
@@ -406,13 +419,15 @@ int jp_inject_read_dump(struct jp_inject_dumps *dumps, size_t marker, const char
 	ret = read_records(&dump, err);
 	if (!ret)
 		ret = jp_inject_write_files(
-			&(struct jp_inject_code){.dumps = dumps,
-						 .marker = dump.marker,
-						 .path = path,
-						 .elf_mach = jp_jitdump_header(dump.file)->elf_mach,
-						 .functions = dump.functions,
-						 .count = dump.count,
-						 .first_code = dump.first_code},
+			&(struct jp_inject_code){
+				.dumps = dumps,
+				.marker = dump.marker,
+				.path = path,
+				.elf_mach = find_machine(&dumps->markers[dump.marker],
+							 jp_jitdump_header(dump.file)->elf_mach),
+				.functions = dump.functions,
+				.count = dump.count,
+				.first_code = dump.first_code},
 			read, err);
 	jp_jitdump_close(dump.file);
 	free(dump.functions);

@@ -313,8 +313,10 @@ class Records(Injecting):
 
 @unittest.skipUnless(shutil.which("readelf"), "readelf is not installed")
 class ElfFiles(Injecting):
-    def inject_dump(self, dump: mj.Made) -> subprocess.CompletedProcess[str]:
+    def inject_dump(self, dump: mj.Made, arch: str = "") -> subprocess.CompletedProcess[str]:
         perf = mj.capture()
+        if arch:
+            perf.features[6] = rd.pack_string(arch)
         dump.save(self.dump_path())
         self.save_capture(perf)
         return self.run_inject()
@@ -344,6 +346,16 @@ class ElfFiles(Injecting):
         shown = self.run_readelf("--all")
         self.assertRegex(shown, r"LOAD +0x000000 .* R E 0x1000")
         self.assertRegex(shown, r"Build ID: [0-9a-f]{40}")
+
+    def test_machine(self) -> None:
+        """CPython 3.13 states 0; 3 (EM_386) is possible, 183 (EM_AARCH64) is not."""
+        for stated, written in (0, "X86-64"), (183, "X86-64"), (3, "80386"):
+            dump = mj.Made(PID).load(100, BASE, b"\xc3", 1, "one")
+            dump.raw[12:16] = struct.pack("<I", stated)
+            self.inject_dump(dump, arch="x86_64")
+            with self.subTest(stated):
+                self.assertRegex(self.run_readelf("--file-header"), "Machine: .*" + written)
+            shutil.rmtree(self.output + ".jit")
 
     def test_generations(self) -> None:
         """Code at an address that had other code is in another file; in each file all functions
