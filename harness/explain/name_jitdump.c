@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "harness/base/path.h"
 #include "harness/explain/name_causes.h"
@@ -304,24 +307,48 @@ static bool blame_truncated(const struct jp_name_case *name_case)
 	return true;
 }
 
-/* Returns whether perf inject, which removed the record of the jitdump, accepted none of its loads:
- * perf's agent for Java publishes in no other way. */
-static bool is_refused(const struct jp_name_case *name_case)
+static bool exists(const struct jp_name_case *name_case, const char *path)
 {
-	const uint32_t pid = name_case->loss->pid;
-	const struct jp_mapping *mapping = NULL;
+	const struct jp_wanted_file wanted = {.path = path, .pid = name_case->loss->pid};
+	struct jp_found_file found;
 
-	if (!jp_recorder_is_inject(name_case->view->summary))
+	if (jp_file_find(name_case->view->finder, &wanted, JP_FILE_ITSELF, &found, NULL))
 		return false;
+	jp_found_file_close(&found);
+	return true;
+}
+
+/* Returns whether perf inject removed the record of the process's jitdump, but accepted none of its
+ * loads. Stores the jitdump's path in @path: beside the recording, in /tmp, or where perf's agent
+ * for Java, which publishes in no other way, writes it. */
+static bool find_refused(const struct jp_name_case *name_case, char path[PATH_MAX])
+{
+	const struct jp_explain_view *view = name_case->view;
+	const uint32_t pid = name_case->loss->pid;
+	const char *folder = view->path + (*view->path == '/');
+	const struct jp_mapping *mapping = NULL;
+	char cwd[PATH_MAX] = "";
+
+	if (!jp_recorder_is_inject(view->summary))
+		return false;
+	if ((folder > view->path || getcwd(cwd, sizeof(cwd))) &&
+	    !jp_path_build(path, PATH_MAX, NULL, "%s/%.*sjit-%" PRIu32 ".dump", cwd,
+			   (int)(jp_path_base(view->path) - folder), folder, pid) &&
+	    exists(name_case, path))
+		return true;
+	snprintf(path, PATH_MAX, "/tmp/jit-%" PRIu32 ".dump", pid);
+	if (exists(name_case, path))
+		return true;
+	snprintf(path, PATH_MAX, "~/.debug/jit/*/jit-%" PRIu32 ".dump", pid);
 	do
-		mapping = jp_replay_find_at_or_above(name_case->view->spaces, pid,
-						     mapping ? mapping->end : 0);
+		mapping = jp_replay_find_at_or_above(view->spaces, pid, mapping ? mapping->end : 0);
 	while (mapping && strcmp(jp_path_base(mapping->name), "libperf-jvmti.so") != 0);
 	return mapping;
 }
 
-/* Blames a jitdump that was injected, but has no record of the code. */
-static bool blame_lacking(const struct jp_name_case *name_case)
+/* Blames a jitdump that was injected, but has no record of the code. @path: the jitdump, if no
+ * record is of it. */
+static bool blame_lacking(const struct jp_name_case *name_case, const char *path)
 {
 	struct jp_blame *blame = jp_blame_names(name_case, "damaged-jitdump", NULL);
 
@@ -333,12 +360,10 @@ static bool blame_lacking(const struct jp_name_case *name_case)
 				  "jit`",
 				  name_case->process->injected, name_case->view->path);
 	else
-		jp_blame_evidence(
-			blame,
-			"the process has libperf-jvmti.so, which writes a jitdump; perf "
-			"inject, which wrote this file, accepted no load of it: `jitproof "
-			"lint ~/.debug/jit/*/jit-%" PRIu32 ".dump`",
-			name_case->loss->pid);
+		jp_blame_evidence(blame,
+				  "perf inject wrote this file, and accepted no load of the "
+				  "process's jitdump: `jitproof lint %s`",
+				  path);
 	jp_blame_evidence(blame, "there is no perf map either: `ls -l /tmp/perf-%" PRIu32 ".map`",
 			  name_case->loss->pid);
 	jp_blame_remedy(blame, "let the runtime write all code into the jitdump, with the "
@@ -364,6 +389,7 @@ bool jp_blame_jitdump(const struct jp_name_case *name_case)
 {
 	const struct jp_name_process *process = name_case->process;
 	struct dump_facts facts = {.path = process->marker};
+	char path[PATH_MAX];
 
 	if (name_case->loss->fault == JP_NAME_HIDDEN)
 		return blame_hidden(name_case);
@@ -372,11 +398,11 @@ bool jp_blame_jitdump(const struct jp_name_case *name_case)
 	if (!process->marker && is_truncated_by_exec(name_case))
 		return blame_truncated(name_case);
 	/* perf inject removes the marker's record. */
-	if (!process->marker && (process->injected || is_refused(name_case)))
+	if (!process->marker && (process->injected || find_refused(name_case, path)))
 		return process->injected && is_of_other_time(process, name_case->loss->last)
 			       ? blame_clock(name_case, &facts)
 			       : name_case->loss->fault == JP_NAME_NO_MAP &&
-					 blame_lacking(name_case);
+					 blame_lacking(name_case, path);
 	if (!process->marker)
 		return false;
 	if (jp_blame_damaged_jitdump(name_case))

@@ -330,11 +330,15 @@ class RemovedRecords(Explained):
         self.add_map("/home/jitted-4711-0.so", CODE + 0x1000, 0x200, 10)
         self.assertIn("lacks this code", self.expect_cause("damaged-jitdump")["evidence"][2])
 
-    def test_no_load_of_an_attached_java(self) -> None:
+    def test_no_load_of_an_attached_process(self) -> None:
         """perf inject keeps memory that lies below the jitdump's mapping, and is recorded first."""
         self.perf.features[5] = rd.pack_string("6.12")
         self.add_memory()
         self.expect_cause("no-name-source")
+        root, self.root = self.root, "/"
+        files.write_bytes(self.place("jit-%d.dump" % PID), b"")
+        self.expect_cause("damaged-jitdump")
+        self.root = root
         self.add_map("/opt/libperf-jvmti.so", FILE)
         self.expect_cause("damaged-jitdump")
 
