@@ -86,7 +86,8 @@ class Relations:
 
     def compare(self, trial: Trial, twin: Crossing) -> set[str]:
         """Returns the metrics of @trial that differ from its twin in both of two runs. A metric
-        that differs between two runs of one crossing depends on more than its values."""
+        that differs between two runs of one crossing depends on more than its values, and so do
+        the metrics of its kind: they are shares of the same samples."""
         other = self.runner.run(twin, FIRST)
         wrong = find_differences(trial, other)
         if not wrong:
@@ -94,6 +95,8 @@ class Relations:
         trial_again, other_again = (self.runner.run(one, SECOND)
                                     for one in (trial.crossing, twin))
         wrong &= find_differences(trial_again, other_again)
-        varying = find_differences(trial, trial_again) | find_differences(other, other_again)
-        trial.incomparable |= wrong & varying
+        kinds = {name.split(".")[0] for name in find_differences(trial, trial_again) |
+                 find_differences(other, other_again)}
+        varying = {name for name in wrong if name.split(".")[0] in kinds}
+        trial.incomparable |= varying
         return wrong - varying

@@ -590,23 +590,31 @@ class Planted(Runner):
 
     def run(self, crossing: Crossing, seed: int, readers: str = "") -> Trial:
         self.runs += self.varies
-        k = 50 - 9 * self.runs if self.wrong.items() <= crossing.items() else 99 - 9 * self.runs
+        is_wrong = self.wrong.items() <= crossing.items()
+        k, low = 50 - 9 * self.runs if is_wrong else 99 - 9 * self.runs, 0.2 if is_wrong else 0.8
         return Trial(crossing, "PASS", "", frozenset(),
                      {"names.right": {"k": k, "n": 100, "lo": k / 100 - 0.05, "hi": k / 100 + 0.05},
+                      "names.map": {"k": low * 100, "n": 100, "lo": low, "hi": low + 0.1},
                       "cpu.samples": {"k": k}, "names.few": {"k": k, "n": 3, "lo": 0, "hi": 0.1}})
 
 
 class Relating(unittest.TestCase):
     crossing = {WORKLOAD: "anon_exec", CAPTURE: "launch-by perf", "capture -z": "", "perf": "6.1"}
 
-    def check(self, wrong: Crossing) -> Trial:
-        runner = Planted(wrong)
+    def check(self, wrong: Crossing, varies: bool = False) -> Trial:
+        runner = Planted(wrong, varies)
         return relations.Relations(runner).check(runner.run(self.crossing, 0))
 
     def test_planted_tool(self) -> None:
         """A tool that is worse with an option that must not matter is found, though it passes."""
-        self.assertEqual(self.check({"capture -z": ""}).signatures,
-                         {Signature("names.right", "without -z", "perf 6.1")})
+        self.assertEqual(self.check({"capture -z": ""}).signatures, {
+            Signature(name, "without -z", "perf 6.1") for name in ("names.right", "names.map")})
+
+    def test_varying_kind(self) -> None:
+        """If one share of the samples varies between runs, the others are not compared."""
+        trial = self.check({"capture -z": ""}, varies=True)
+        self.assertEqual((trial.signatures, trial.incomparable),
+                         (frozenset(), {"names.right", "names.map"}))
 
     def test_breakpoints(self) -> None:
         self.assertEqual(list(relations.list_twins({**self.crossing, CAPTURE: "breakpoint"})), [])
