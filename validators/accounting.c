@@ -40,7 +40,7 @@ struct sample_tally {
 /* Samples taken while the capture was enabling, or disabling, its events one after the other, and
  * when it began and ended to do so, in ns. */
 struct switching {
-	uint64_t from, to, samples;
+	uint64_t start, end, samples;
 };
 
 struct accounting {
@@ -66,8 +66,8 @@ static void count_samples_while_switching(struct accounting *state, const struct
 	state->period = jp_min(state->period ?: UINT64_MAX, event->sample.period);
 	for (struct switching *switching = state->switching; switching < state->switching + 2;
 	     switching++)
-		switching->samples += event->time + slack >= switching->from &&
-				      event->time <= switching->to + slack;
+		switching->samples += event->time + slack >= switching->start &&
+				      event->time <= switching->end + slack;
 }
 
 /* Returns how many samples the CPUs can take while events are being enabled or disabled. */
@@ -79,7 +79,7 @@ static uint64_t compute_most_switching_samples(const struct accounting *state)
 	     switching++)
 		if (switching->samples)
 			total += jp_min(switching->samples,
-					((switching->to - switching->from) / state->period + 1) *
+					((switching->end - switching->start) / state->period + 1) *
 						state->evidence->watched.cpus);
 	return total;
 }

@@ -19,7 +19,7 @@
 struct exec_record {
 	uint64_t time, start, end;
 	uint32_t pid, tid;
-	bool live; /* the kernel wrote it when the memory was mapped */
+	bool is_live; /* the kernel wrote it when the memory was mapped */
 };
 
 static const struct jp_role recorded_acts = {.faults = "mapped"};
@@ -119,7 +119,8 @@ static bool is_repeated(const struct act_records *state, size_t index, const str
 		if (before->pid != record->pid ||
 		    before->time + state->view->evidence->info.slack < act->before)
 			return false;
-		if (!before->live || before->start != record->start || before->end != record->end)
+		if (!before->is_live || before->start != record->start ||
+		    before->end != record->end)
 			continue;
 		acts = find_acts(state, before);
 		return acts.act == act && !acts.several;
@@ -240,9 +241,9 @@ static int end(struct jp_view *view, struct jp_error *err)
 	}
 	for (size_t i = 0; !failed && i < state->nr_records; i++) {
 		const struct exec_record *record = &state->records[i];
-		const char *cause = record->live ? find_contradiction(state, i) : NULL;
+		const char *cause = record->is_live ? find_contradiction(state, i) : NULL;
 
-		records += record->live;
+		records += record->is_live;
 		if (!cause)
 			continue;
 		invented++;

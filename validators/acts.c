@@ -14,7 +14,7 @@
 struct ended_span {
 	uint32_t pid;
 	uint64_t time, start;
-	uint64_t reach; /* largest end address of this span and those before it in the list */
+	uint64_t largest_end; /* largest end address of this span and those before it in the list */
 };
 
 JP_ORDER(compare_by_end, struct ended_span,
@@ -36,7 +36,8 @@ static struct ended_span *list_ended_spans(const struct jp_spans *spans)
 		jp_sort(ended, spans->count, compare_by_end);
 	for (size_t i = 1; ended && i < spans->count; i++)
 		if (ended[i].pid == ended[i - 1].pid && ended[i].time == ended[i - 1].time)
-			ended[i].reach = jp_max(ended[i].reach, ended[i - 1].reach);
+			ended[i].largest_end =
+				jp_max(ended[i].largest_end, ended[i - 1].largest_end);
 	return ended;
 }
 
@@ -49,7 +50,7 @@ static bool has_ended_span(const struct ended_span *spans, size_t count, const s
 
 	jp_search(i, count, compare_by_end(&spans[i], &end) < 0);
 	return i && spans[i - 1].pid == act->pid && spans[i - 1].time == act->before &&
-	       spans[i - 1].reach > start;
+	       spans[i - 1].largest_end > start;
 }
 
 static bool ends_executable(const struct ended_span *spans, size_t count,

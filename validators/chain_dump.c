@@ -139,7 +139,8 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	if (!newborn || (!has_left_group && report_last_sample(state, event->pid, newborn)))
 		return -ENOMEM;
 	state->leaving += has_left_group && newborn->last_differing.index;
-	*newborn = (struct newborn){.alive = event->type == JP_EVENT_FORK && !event->task.there};
+	*newborn =
+		(struct newborn){.alive = event->type == JP_EVENT_FORK && !event->task.was_running};
 	return 0;
 }
 

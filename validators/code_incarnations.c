@@ -123,7 +123,8 @@ static void count_stray_load(struct jp_incarnations *incarnations,
 {
 	bool misplaced = !has_owner(incarnations, loads, load) ||
 			 jp_incarnations_has_other(incarnations, load->pid, load->name);
-	struct jp_strays *strays = misplaced ? &incarnations->misplaced : &incarnations->stray;
+	struct jp_strays *strays =
+		misplaced ? &incarnations->nr_misplaced : &incarnations->nr_stray;
 
 	if (!strays->count++)
 		strays->first_load = load;
@@ -139,15 +140,15 @@ static void inherit_publication(struct jp_incarnations *incarnations, const stru
 		struct jp_incarnation *incarnation = &incarnations->incarnations[i];
 		const struct jp_incarnation *from;
 
-		if (incarnation->published != UINT64_MAX ||
+		if (incarnation->published_time != UINT64_MAX ||
 		    incarnation->code->loaded != start->before)
 			continue;
 		from = jp_incarnations_find_at(incarnations, start->task.ppid,
 					       incarnation->code->addr, start->before);
-		if (!from || from->published > start->after ||
+		if (!from || from->published_time > start->after ||
 		    from->code->id != incarnation->code->id)
 			continue;
-		incarnation->published = from->published;
+		incarnation->published_time = from->published_time;
 	}
 }
 
@@ -163,7 +164,7 @@ static void delay_until_executable(const struct jp_incarnations *incarnations,
 
 	for (size_t cursor = 0; (span = jp_spans_next(spans, code->pid, &box, &cursor));)
 		if (span->close_before > incarnation->begin)
-			box.until = first = jp_min(first, span->open_after);
+			box.end_time = first = jp_min(first, span->open_after);
 	if (first == UINT64_MAX)
 		incarnation->end = 0;
 	else
@@ -190,7 +191,7 @@ int jp_incarnations_collect(const struct jp_view *view, const struct jp_code_loa
 	for (size_t nr_left = truth->nr_codes; nr_left; nr_left--, incarnation++, code++) {
 		*incarnation = (struct jp_incarnation){
 			.code = code,
-			.published = UINT64_MAX,
+			.published_time = UINT64_MAX,
 			.begin = jp_max(code->ready + info->slack, info->sampling),
 			.end = jp_min(subtract_from_time(code->ending, info->slack), info->stopped),
 		};
@@ -204,16 +205,16 @@ int jp_incarnations_collect(const struct jp_view *view, const struct jp_code_loa
 			continue;
 		}
 		/* If code was published repeatedly, use the last time before its judged time. */
-		if (incarnation->published == UINT64_MAX ||
+		if (incarnation->published_time == UINT64_MAX ||
 		    loads->loads[i].time <= incarnation->begin)
-			incarnation->published = loads->loads[i].time;
+			incarnation->published_time = loads->loads[i].time;
 	}
 	for (size_t i = 0; i < truth->nr_acts; i++)
 		if (truth->acts[i].type == JP_EVENT_FORK)
 			inherit_publication(incarnations, &truth->acts[i]);
 	for (size_t i = 0; i < incarnations->count; i++)
 		incarnations->loads +=
-			incarnations->incarnations[i].published != UINT64_MAX &&
+			incarnations->incarnations[i].published_time != UINT64_MAX &&
 			incarnations->incarnations[i].begin < incarnations->incarnations[i].end;
 	return 0;
 }
@@ -281,7 +282,7 @@ void jp_incarnations_mark_covered(struct jp_incarnations *incarnations, const st
 
 		if (code->pid != map->pid || code->addr >= end)
 			break;
-		if (low >= high || incarnation->published >= map->time ||
+		if (low >= high || incarnation->published_time >= map->time ||
 		    map->time >= incarnation->end || incarnation->begin >= incarnation->end)
 			continue;
 		if (!incarnation->hider.time)

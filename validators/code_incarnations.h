@@ -16,7 +16,7 @@ struct jp_hider {
 /* One function at one address, from its load or move to its unload or next move. */
 struct jp_incarnation {
 	const struct jp_truth_code *code;
-	uint64_t published; /* load time in the jitdump, in ns; UINT64_MAX: not in a jitdump */
+	uint64_t published_time; /* load time in the jitdump, in ns; UINT64_MAX: not in a jitdump */
 	/* The time range in ns in which samples of the code are judged: it surely existed, was
 	 * executable, and its process was watched. begin >= end: there is no such time. */
 	uint64_t begin, end;
@@ -33,9 +33,9 @@ struct jp_incarnations {
 	struct jp_strays {
 		uint64_t count;
 		const struct jp_code_load *first_load;
-	} stray, misplaced; /* number of loads that belong to no incarnation; number of loads of
-			       another process's code */
-	uint64_t largest;   /* size of the largest function, in bytes */
+	} nr_stray, nr_misplaced; /* number of loads that belong to no incarnation; number of loads
+			       of another process's code */
+	uint64_t largest;         /* size of the largest function, in bytes */
 };
 
 /* Fills @incarnations from the truth and @loads. Returns 0 or -ENOMEM. */

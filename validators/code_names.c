@@ -16,7 +16,7 @@ struct jp_code_name jp_code_name_at(const struct jp_naming *naming,
 	name.mapping = jp_replay_find(naming->view->spaces, incarnation->code->pid, ip);
 	result = jp_names_find(naming->names, name.mapping, ip);
 	name.recorded = result.text;
-	name.how = result.how;
+	name.source = result.how;
 	if (!name.recorded)
 		name.class = JP_NAME_NONE;
 	else if (strcmp(name.recorded, incarnation->code->name) == 0)
@@ -54,7 +54,7 @@ static bool has_loads(const struct jp_naming *naming, const struct jp_code_name 
 
 	for (size_t i = jp_incarnations_find_from(incarnations, pid, 0);
 	     i < incarnations->count && incarnations->incarnations[i].code->pid == pid; i++)
-		if (incarnations->incarnations[i].published != UINT64_MAX)
+		if (incarnations->incarnations[i].published_time != UINT64_MAX)
 			return true;
 	return false;
 }
@@ -78,23 +78,23 @@ const char *jp_code_name_cause(const struct jp_naming *naming, const struct jp_c
 	/* perf inject keeps no anonymous mapping of a process with a jitdump, not even that of code
 	 * which the jitdump lacks (results/FINDINGS.md, perf.inject-kept). */
 	if (!name->mapping && is_injected && by_dump &&
-	    name->incarnation->published == UINT64_MAX && has_loads(naming, name))
+	    name->incarnation->published_time == UINT64_MAX && has_loads(naming, name))
 		return "not-published";
 	if (!name->mapping)
-		return jp_name_how_text[name->how];
+		return jp_name_how_text[name->source];
 	if (is_injected && name->covered)
 		return "hidden";
 	if (name->recorded)
 		return "other-name";
-	if (by_dump && name->incarnation->published == UINT64_MAX &&
-	    (is_injected || name->how != JP_NAME_NOT_ANONYMOUS || has_loads(naming, name)))
+	if (by_dump && name->incarnation->published_time == UINT64_MAX &&
+	    (is_injected || name->source != JP_NAME_NOT_ANONYMOUS || has_loads(naming, name)))
 		return "not-published";
 	injected = jp_names_injected(naming->names, name->mapping);
 	if (is_injected && by_dump && !injected)
-		return name->incarnation->published > time ? "late" : "not-injected";
+		return name->incarnation->published_time > time ? "late" : "not-injected";
 	/* A perf map that lacks the code does not publish it either. */
-	return name->how == JP_NAME_NOT_IN_MAP && !injected ? "not-published"
-							    : jp_name_how_text[name->how];
+	return name->source == JP_NAME_NOT_IN_MAP && !injected ? "not-published"
+							       : jp_name_how_text[name->source];
 }
 
 const char *jp_code_name_text(const struct jp_code_name *name, char *text, size_t size)
@@ -104,7 +104,7 @@ const char *jp_code_name_text(const struct jp_code_name *name, char *text, size_
 	int used = snprintf(text, size, "%s+%#" PRIx64 ", loaded at %" PRIu64 ": %s%.60s (%s)",
 			    code->name, name->ip - code->addr, code->loaded,
 			    name->recorded ? "named " : "no name", name->recorded ?: "",
-			    jp_name_how_text[name->how]);
+			    jp_name_how_text[name->source]);
 
 	if (name->mapping && used >= 0 && (size_t)used < size)
 		used += snprintf(text + used, size - (size_t)used,

@@ -63,7 +63,7 @@ const struct jp_span *jp_coverage_find_ended(const struct jp_coverage *coverage,
 				      ?: jp_compare(last, span)) < 0))
 			continue;
 		last = span;
-		box.from = span->close_after;
+		box.start_time = span->close_after;
 	}
 	return last;
 }

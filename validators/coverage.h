@@ -27,7 +27,7 @@ struct jp_coverage {
 	const struct jp_span **spans; /* result of jp_coverage_find() */
 	size_t nr_found, found_capacity;
 	uint64_t missing, late, late_ns, stale, identity;
-	uint64_t samples, samples_known, stray;
+	uint64_t samples, samples_known, stray_samples;
 	struct jp_closed_sample *closed;
 	size_t nr_closed, closed_capacity;
 	double true_area, known_area; /* bytes x seconds */

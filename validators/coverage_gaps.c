@@ -11,12 +11,13 @@
 /* For a range of addresses: the end, in ns, of the last span that covers the range; 0: no span
  * covered it so far. */
 struct covered {
-	uint64_t start, end, until;
+	uint64_t start, end, end_time;
 };
 
 static bool is_covered_until_same_time(const void *first, const void *next)
 {
-	return ((const struct covered *)first)->until == ((const struct covered *)next)->until;
+	return ((const struct covered *)first)->end_time ==
+	       ((const struct covered *)next)->end_time;
 }
 
 static const struct jp_range_kind by_address = {.size = sizeof(struct covered),
@@ -43,10 +44,11 @@ static int close_gaps(struct jp_gaps *gaps, struct jp_ranges **covered, const st
 		piece = *(const struct covered *)jp_ranges_find_at_or_above(*covered, start);
 		piece.start = start;
 		piece.end = jp_min(piece.end, span->mapping.end);
-		if (piece.until < from)
-			failed = add_gap(gaps, span->pid,
-					 &(struct jp_box){start, piece.end, piece.until, from - 1});
-		piece.until = jp_max(piece.until, span->close_after);
+		if (piece.end_time < from)
+			failed = add_gap(
+				gaps, span->pid,
+				&(struct jp_box){start, piece.end, piece.end_time, from - 1});
+		piece.end_time = jp_max(piece.end_time, span->close_after);
 		failed = failed ?: jp_ranges_put(covered, &piece);
 	}
 	return failed;
@@ -58,10 +60,10 @@ static int add_last_gaps(struct jp_gaps *gaps, uint32_t pid, const struct jp_ran
 	int failed = 0;
 
 	for (; one && !failed; one = jp_ranges_find_at_or_above(covered, one->end))
-		if (one->until != UINT64_MAX)
+		if (one->end_time != UINT64_MAX)
 			failed = add_gap(
 				gaps, pid,
-				&(struct jp_box){one->start, one->end, one->until, UINT64_MAX});
+				&(struct jp_box){one->start, one->end, one->end_time, UINT64_MAX});
 	return failed;
 }
 

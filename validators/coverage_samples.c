@@ -30,7 +30,7 @@ static const struct jp_span *find_span(const struct jp_coverage *coverage, uint3
 static int report_stray_sample(struct jp_coverage *coverage, const struct jp_event *event,
 			       uint64_t ip, const char *cause, const char *text)
 {
-	coverage->stray++;
+	coverage->stray_samples++;
 	return jp_findings_count_failure(&coverage->by_samples, "coverage.stray", cause,
 					 "sample at %" PRIu64 ", %u/%u, ip %" PRIx64 ": %s",
 					 event->time, event->pid, event->tid, ip, text);

@@ -39,10 +39,10 @@ struct equal {
 	size_t nr_now, now_capacity;
 	uint64_t *borders;
 	size_t nr_borders, borders_capacity;
-	uint64_t nr_marks, equal, nr_compared,
+	uint64_t nr_marks, nr_equal, nr_compared,
 		nr_unjudged; /* number of points; bytes of mappings */
-	uint64_t missing, extra, different;
-	uint64_t stated,
+	uint64_t nr_missing, nr_extra, nr_different;
+	uint64_t nr_stated,
 		untrue; /* mapping records of a stream; records whose mapping never existed */
 };
 
@@ -52,8 +52,8 @@ struct mapping_difference {
 	uint64_t start, end;
 	const struct jp_executable *truth; /* NULL: the truth has no mapping */
 	const struct jp_executable
-		*last_true;                /* the truth's last mapping at the address; NULL: none */
-	const struct jp_mapping *recorded; /* NULL: the capture has no mapping */
+		*last_true; /* the truth's last mapping at the address; NULL: none */
+	const struct jp_mapping *recorded_mapping; /* NULL: the capture has no mapping */
 };
 
 /* A profiler's stream may omit mappings without samples, attributes of mappings, and unmapping. The
@@ -102,12 +102,12 @@ static int mark_difference_counted(struct equal *equal, uint32_t pid,
 	const bool is_extra = !truth && last && strcmp(different->cause, "invented") != 0;
 	uint64_t identity = is_extra         ? last->close_before
 			    : equal->nothing ? 0
-			    : truth && !different->recorded
+			    : truth && !different->recorded_mapping
 				    ? (equal->truth.memories[truth->memory].act
 					       ? truth->open_before
 					       : (uint64_t)(truth - equal->truth.list))
-				    : different->recorded->at;
-	uint64_t kind = !truth ? 0 : different->recorded ? 1 : equal->nothing ? 3 : 2;
+				    : different->recorded_mapping->record_offset;
+	uint64_t kind = !truth ? 0 : different->recorded_mapping ? 1 : equal->nothing ? 3 : 2;
 	uint64_t key = (uint64_t)(is_extra ? last->pid : pid) << 42 ^ identity << 2 ^ kind;
 	uint64_t *listed = jp_map_at(&equal->listed, key, sizeof(*listed));
 
@@ -133,7 +133,7 @@ static int report(struct equal *equal, const struct jp_mapping_point *point,
 		  const struct mapping_difference *different, uint64_t *count)
 {
 	const struct jp_executable *truth = different->truth;
-	const struct jp_mapping *known = different->recorded;
+	const struct jp_mapping *known = different->recorded_mapping;
 	const struct jp_procmap *line = truth ? equal->truth.memories[truth->memory].line : NULL;
 	char shown_text[128] = "nothing", true_text[128] = "nothing";
 	bool is_first;
@@ -256,10 +256,10 @@ static int judge_removed_mapping(struct equal *equal, const struct jp_mapping_po
 static int judge_recorded_piece(struct equal *equal, const struct jp_mapping_point *point,
 				struct mapping_difference *stated)
 {
-	const uint64_t since = stated->recorded->since ?: equal->evidence->watched.started;
+	const uint64_t since = stated->recorded_mapping->since ?: equal->evidence->watched.started;
 	bool is_untrue = stated->cause && strcmp(stated->cause, "invented") == 0;
 
-	equal->stated++;
+	equal->nr_stated++;
 	if (stated->truth) {
 		is_untrue = stated->cause && strcmp(stated->cause, "offset") == 0 &&
 			    since >= stated->truth->open_before;
@@ -300,7 +300,7 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 		return 0;
 	}
 	different.truth = truth;
-	different.recorded = known;
+	different.recorded_mapping = known;
 	different.metric = "injected.missing";
 	different.cause = "taken";
 	if (equal->injected)
@@ -317,7 +317,7 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 		different.cause = find_extra_cause(equal, different.last_true, known, point->time);
 		if (equal->evidence->declared.observed)
 			return judge_recorded_piece(equal, point, &different);
-		return report(equal, point, &different, &equal->extra);
+		return report(equal, point, &different, &equal->nr_extra);
 	}
 	if (known)
 		different.cause = jp_mapping_differs(&equal->truth.memories[truth->memory], truth,
@@ -325,7 +325,7 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 	if (equal->evidence->declared.observed)
 		return known ? judge_recorded_piece(equal, point, &different) : 0;
 	if (known && !different.cause) {
-		equal->equal += end - start;
+		equal->nr_equal += end - start;
 		return 0;
 	}
 	/* The mapping has no record; the capture still shows an older mapping. */
@@ -335,10 +335,10 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 				.cause;
 	if (known) {
 		different.metric = "mappings.differs";
-		return report(equal, point, &different, &equal->different);
+		return report(equal, point, &different, &equal->nr_different);
 	}
 	different.metric = "mappings.missing";
-	return report(equal, point, &different, &equal->missing);
+	return report(equal, point, &different, &equal->nr_missing);
 }
 
 static int add_borders(struct equal *equal, uint64_t start, uint64_t end)
@@ -463,21 +463,21 @@ static int end(struct jp_view *view, struct jp_error *err)
 	if (equal->evidence->declared.observed) {
 		jp_findings_add_with_role(findings, &stated_mappings,
 					  jp_metric_rate("mappings.told",
-							 equal->stated - equal->untrue,
-							 equal->stated));
+							 equal->nr_stated - equal->untrue,
+							 equal->nr_stated));
 		return 0;
 	}
 	/* in KiB */
-	jp_findings_add_rate(findings, "mappings.bytes", equal->equal >> 10,
+	jp_findings_add_rate(findings, "mappings.bytes", equal->nr_equal >> 10,
 			     equal->nr_compared >> 10);
 	jp_findings_add_count(findings, "mappings.unjudged", equal->nr_unjudged >> 10);
 	jp_findings_add_count(findings, "mappings.marks", equal->nr_marks);
 	jp_findings_add_with_role(findings, &equal_records,
-				  jp_metric_count("mappings.missing", equal->missing));
+				  jp_metric_count("mappings.missing", equal->nr_missing));
 	jp_findings_add_with_role(findings, &equal_records,
-				  jp_metric_count("mappings.extra", equal->extra));
+				  jp_metric_count("mappings.extra", equal->nr_extra));
 	jp_findings_add_with_role(findings, &equal_records,
-				  jp_metric_count("mappings.differs", equal->different));
+				  jp_metric_count("mappings.differs", equal->nr_different));
 	if (!equal->injected)
 		return 0;
 	jp_findings_add_count(findings, "injected.missing", equal->removed_files);

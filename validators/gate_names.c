@@ -15,9 +15,9 @@
 struct gate_names {
 	struct jp_view *view;
 	struct jp_tasks tasks;
-	bool *anew;    /* by announcement: the capture had none of the mappings in its snapshot */
-	size_t passed; /* number of announcements whose backfill the replay may have reached */
-	uint64_t wrong, records, wrong_records;
+	bool *is_new; /* by announcement: the capture had none of the mappings in its snapshot */
+	size_t nr_passed; /* number of announcements whose backfill the replay may have reached */
+	uint64_t nr_wrong, nr_records, nr_wrong_records;
 };
 
 /* Returns the announcement for which a backfill wrote @event, or NULL. In older captures such
@@ -85,15 +85,15 @@ static int advance_to(struct jp_view *view, uint64_t time)
 	const struct jp_intervals *intervals = &view->evidence->intervals;
 	struct gate_names *gate = view->state;
 
-	for (; gate->passed < intervals->nr_processes; gate->passed++) {
-		const struct jp_announced *process = &intervals->processes[gate->passed];
+	for (; gate->nr_passed < intervals->nr_processes; gate->nr_passed++) {
+		const struct jp_announced *process = &intervals->processes[gate->nr_passed];
 		const struct jp_snapshot *snapshot =
 			jp_evidence_find_snapshot_at_announcement(view->evidence, process);
 
 		if (jp_intervals_get_backfill_time(intervals, process,
 						   view->evidence->info.enabled) > time)
 			break;
-		gate->anew[gate->passed] = snapshot && has_no_known_mapping(gate, snapshot);
+		gate->is_new[gate->nr_passed] = snapshot && has_no_known_mapping(gate, snapshot);
 	}
 	return 0;
 }
@@ -108,11 +108,11 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	if (!process)
 		return 0;
 	anew = event->tid == event->pid &&
-	       gate->anew[process - view->evidence->intervals.processes];
-	gate->records++;
+	       gate->is_new[process - view->evidence->intervals.processes];
+	gate->nr_records++;
 	if (event->comm.exec == anew)
 		return 0;
-	gate->wrong_records++;
+	gate->nr_wrong_records++;
 	return jp_findings_count_failure(
 		&view->findings, "gated.anew", anew ? "no-exec" : "exec",
 		"thread %u/%u, '%.20s' as read at %" PRIu64 ": %s", event->pid, event->tid,
@@ -126,7 +126,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 static uint64_t get_latest_reading_time(const struct jp_intervals *intervals, size_t process)
 {
 	uint64_t until = process + 1 < intervals->nr_processes
-				 ? intervals->processes[process + 1].asked
+				 ? intervals->processes[process + 1].announcement_time
 				 : UINT64_MAX;
 
 	for (size_t i = 0; i < intervals->nr_intervals; i++)
@@ -148,7 +148,7 @@ static bool had_listed_name(const struct gate_names *gate, size_t process)
 	for (; name && name->tid == one->pid; name--) {
 		if (name->text && strcmp(name->text, one->comm) == 0)
 			return true;
-		if (one->asked > name->after + slack || name == gate->tasks.names)
+		if (one->announcement_time > name->after + slack || name == gate->tasks.names)
 			break;
 	}
 	return false;
@@ -166,15 +166,17 @@ static int end(struct jp_view *view, struct jp_error *err)
 		/* The process had ended before its name was read. */
 		if (strcmp(process->comm, "?") == 0 || had_listed_name(gate, i))
 			continue;
-		gate->wrong++;
+		gate->nr_wrong++;
 		failed = jp_findings_count_failure(
 			&view->findings, "gated.listed", "other-text",
 			"process %zu, pid %u, which asked at %" PRIu64
 			", is listed as '%.20s', and was never called so",
-			i + 1, process->pid, process->asked, process->comm);
+			i + 1, process->pid, process->announcement_time, process->comm);
 	}
-	jp_findings_add_rate(&view->findings, "gated.listed", gate->wrong, intervals->nr_processes);
-	jp_findings_add_rate(&view->findings, "gated.anew", gate->wrong_records, gate->records);
+	jp_findings_add_rate(&view->findings, "gated.listed", gate->nr_wrong,
+			     intervals->nr_processes);
+	jp_findings_add_rate(&view->findings, "gated.anew", gate->nr_wrong_records,
+			     gate->nr_records);
 	return failed;
 }
 
@@ -187,8 +189,8 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	if (!jp_evidence_gated(evidence) || evidence->truth->version < 3)
 		return 1;
 	gate->view = view;
-	gate->anew = calloc(evidence->intervals.nr_processes + 1, sizeof(*gate->anew));
-	return gate->anew ? jp_tasks_collect(evidence->truth, &gate->tasks) : -ENOMEM;
+	gate->is_new = calloc(evidence->intervals.nr_processes + 1, sizeof(*gate->is_new));
+	return gate->is_new ? jp_tasks_collect(evidence->truth, &gate->tasks) : -ENOMEM;
 }
 
 static void free_gate(void *state)
@@ -196,7 +198,7 @@ static void free_gate(void *state)
 	struct gate_names *gate = state;
 
 	jp_tasks_free(&gate->tasks);
-	free(gate->anew);
+	free(gate->is_new);
 }
 
 static const struct jp_validator gate_names = {

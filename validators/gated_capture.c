@@ -31,7 +31,7 @@ struct gated {
 	struct process *processes;
 	size_t nr_begun,
 		nr_ended; /* number of intervals that began, or ended, before the current event */
-	uint64_t older, older_known, nr_inside, nr_inside_known, outside;
+	uint64_t nr_older, nr_older_known, nr_inside, nr_inside_known, nr_outside;
 	char first_outside[160];
 };
 
@@ -90,10 +90,10 @@ static int judge_memory_before_interval(struct gated *gated, const struct jp_int
 		/* [vsyscall] has no record. */
 		if (!(map->prot & JP_PROT_EXEC) || map->start >> 63)
 			continue;
-		gated->older++;
+		gated->nr_older++;
 		if (has_mapping(gated, interval->pid, map,
 				jp_procmap_loaded_end(map, snapshot->count - i))) {
-			gated->older_known++;
+			gated->nr_older_known++;
 			continue;
 		}
 		unmapped = jp_unmapped(evidence, gated->view->recorded, interval->pid, map->start,
@@ -175,7 +175,7 @@ static void judge_sample(struct gated *gated, const struct jp_event *event)
 	    (interval->pid != event->pid &&
 	     (jp_intervals_find_process(&evidence->intervals, event->pid, event->time) ||
 	      jp_truth_code_at(evidence->truth, event->pid, event->sample.ip, event->time)))) {
-		if (!gated->outside++)
+		if (!gated->nr_outside++)
 			snprintf(gated->first_outside, sizeof(gated->first_outside),
 				 "at %" PRIu64 ", %u/%u, ip %" PRIx64, event->time, event->pid,
 				 event->tid, event->sample.ip);
@@ -247,8 +247,8 @@ static int add_waits(struct gated *gated)
 		add_times(gated, requests[r], times, count);
 	}
 	for (count = 0; count < intervals->nr_processes; count++)
-		times[count] =
-			intervals->processes[count].answered - intervals->processes[count].asked;
+		times[count] = intervals->processes[count].answer_time -
+			       intervals->processes[count].announcement_time;
 	add_times(gated, "keeper", times, count);
 	free(times);
 	return 0;
@@ -297,9 +297,9 @@ static void add_metrics(struct gated *gated)
 	jp_findings_add_count(findings, "gated.most.comm", comm[1]);
 	jp_findings_add_rate(findings, "gated.mapped", sum.mapped, sum.samples);
 	jp_findings_add_rate(findings, "gated.named", sum.named, sum.samples);
-	jp_findings_add_rate(findings, "gated.older", gated->older_known, gated->older);
+	jp_findings_add_rate(findings, "gated.older", gated->nr_older_known, gated->nr_older);
 	jp_findings_add_rate(findings, "gated.inside", gated->nr_inside_known, gated->nr_inside);
-	jp_findings_add_count(findings, "gated.outside", gated->outside);
+	jp_findings_add_count(findings, "gated.outside", gated->nr_outside);
 }
 
 /* Returns whether the truth has a @mark of @pid that contains [@from, @to]. */
@@ -325,7 +325,8 @@ static const char *find_unconfirmed_request(const struct gated *gated,
 	const struct jp_announced *process =
 		&gated->evidence->intervals.processes[interval->process];
 
-	if (!has_mark(gated, process->pid, "gate.announce", process->asked, process->answered))
+	if (!has_mark(gated, process->pid, "gate.announce", process->announcement_time,
+		      process->answer_time))
 		return "gate.announce";
 	if (!has_mark(gated, interval->pid, "gate.start", interval->enabling, interval->enabled))
 		return "gate.start";
@@ -363,10 +364,10 @@ static void check_consistency(struct gated *gated)
 				 "interval %zu (pid %u) has no mark %s in the truth", i + 1,
 				 intervals->intervals[i].pid, request);
 	}
-	if (gated->outside && !*findings->error)
+	if (gated->nr_outside && !*findings->error)
 		snprintf(findings->error, sizeof(findings->error),
 			 "%" PRIu64 " samples lie outside of the intervals, the first %s",
-			 gated->outside, gated->first_outside);
+			 gated->nr_outside, gated->first_outside);
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)

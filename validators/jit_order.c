@@ -108,8 +108,8 @@ static int judge_name(struct jit_order_state *order, const struct jp_event *even
 	if (name->class == JP_NAME_RIGHT) {
 		size_t index = name->incarnation - order->incarnations.incarnations;
 
-		order->state[index].elf |= name->how == JP_NAME_JITDUMP;
-		order->state[index].map |= name->how == JP_NAME_MAP;
+		order->state[index].elf |= name->source == JP_NAME_JITDUMP;
+		order->state[index].map |= name->source == JP_NAME_MAP;
 		return 0;
 	}
 	first = count_exception(order, name, "names.wrong", "names.unnamed", event->time, &failed);
@@ -147,8 +147,8 @@ static int judge_sample(struct jit_order_state *order, const struct jp_event *ev
 	sample.class = name.class;
 	sample.covered = name.covered;
 	order->side->nr_named[name.class]++;
-	order->side->elf += name.how == JP_NAME_JITDUMP;
-	order->side->map += name.how == JP_NAME_MAP;
+	order->side->elf += name.source == JP_NAME_JITDUMP;
+	order->side->map += name.source == JP_NAME_MAP;
 	failed = jp_named_samples_add(&order->side->samples, &sample);
 	return failed || !order->is_last ? failed : judge_name(order, event, &name);
 }
@@ -284,8 +284,8 @@ static int count_hidden_loads(struct jit_order_state *order)
 			 "%s of pid %u at %" PRIx64 ", loaded at %" PRIu64 ": %" PRIx64 "-%" PRIx64
 			 " %.100s of %" PRIu64 " (offset %" PRIu64 ") hides it",
 			 incarnation->code->name, incarnation->code->pid, incarnation->code->addr,
-			 incarnation->published, hider->start, hider->end, hider->name, hider->time,
-			 hider->file_offset);
+			 incarnation->published_time, hider->start, hider->end, hider->name,
+			 hider->time, hider->file_offset);
 	}
 	return 0;
 }
@@ -365,10 +365,10 @@ static int report_strays(struct jit_order_state *order, const struct jp_strays *
 /* Reports contradictions between the jitdumps and the truth. Returns 0 or -ENOMEM. */
 static int judge_dumps(struct jit_order_state *order)
 {
-	int failed = report_strays(order, &order->incarnations.stray, "no-code",
+	int failed = report_strays(order, &order->incarnations.nr_stray, "no-code",
 				   "the truth has no such code")
-			     ?: report_strays(order, &order->incarnations.misplaced, "wrong-owner",
-					      "it is another process's");
+			     ?: report_strays(order, &order->incarnations.nr_misplaced,
+					      "wrong-owner", "it is another process's");
 
 	for (uint64_t i = 0; !failed && i < order->loads.folder.nr_bad; i++)
 		failed = jp_findings_count_failure(order->findings, "order.bad", "jitdump",
@@ -490,8 +490,8 @@ static void add_metrics(struct jit_order_state *order, const struct jp_names_cha
 	jp_findings_add_count(findings, "order.loads", order->incarnations.loads);
 	jp_findings_add_rate(findings, "order.hidden", side->nr_hidden, order->incarnations.loads);
 	jp_findings_add_count(findings, "order.stray",
-			      order->incarnations.stray.count +
-				      order->incarnations.misplaced.count);
+			      order->incarnations.nr_stray.count +
+				      order->incarnations.nr_misplaced.count);
 	jp_findings_add_count(findings, "anon.before", order->before.anon);
 	if (side != &order->after)
 		return;
@@ -500,10 +500,11 @@ static void add_metrics(struct jit_order_state *order, const struct jp_names_cha
 			     order->incarnations.loads);
 	add_names(findings, &order->before, ".before", NULL);
 	jp_findings_add_rate(findings, "names.covered", change->covered_bad, change->covered);
-	jp_findings_add_with_role(findings, order->needs_names ? &jp_counts_some : NULL,
-				  jp_metric_rate("inject.better", change->better, change->both));
-	jp_findings_add_rate(findings, "inject.worse", change->worse, change->both);
-	jp_findings_add_count(findings, "inject.lost", change->lost);
+	jp_findings_add_with_role(
+		findings, order->needs_names ? &jp_counts_some : NULL,
+		jp_metric_rate("inject.better", change->nr_better, change->nr_in_both));
+	jp_findings_add_rate(findings, "inject.worse", change->nr_worse, change->nr_in_both);
+	jp_findings_add_count(findings, "inject.lost", change->nr_lost);
 	jp_findings_add_rate(findings, "inject.stray", order->misplaced, order->injected);
 }
 
@@ -518,10 +519,10 @@ static int inform_listener(struct jit_order_state *order)
 	for (size_t i = 0; i < order->incarnations.count && !failed; i++) {
 		const struct jp_incarnation *incarnation = &order->incarnations.incarnations[i];
 		const struct jp_publication publication = {
-			incarnation->code, incarnation->published, incarnation->hider.time,
+			incarnation->code, incarnation->published_time, incarnation->hider.time,
 			incarnation->hider.name};
 
-		if (incarnation->published != UINT64_MAX)
+		if (incarnation->published_time != UINT64_MAX)
 			failed = listener->publish(listener->context, &publication);
 	}
 	return failed ?: listener->name(listener->context, order->naming.names);

@@ -32,13 +32,13 @@ struct jitdump_records {
 	bool *described;       /* for each code of the truth: whether a record describes it */
 	struct jp_map dumps;   /* by process: whether it has a dump that contains its code */
 	struct jp_map layouts; /* by key of the layout: struct layout_bytes */
-	uint64_t records, bad, codes, absent;
+	uint64_t records, bad_records, codes, absent_codes;
 };
 
 static int report(struct jitdump_records *state, const struct jp_jitdump_record *record,
 		  const char *cause, const char *name)
 {
-	state->bad++;
+	state->bad_records++;
 	return jp_findings_count_failure(&state->view->findings, "jitdump.records", cause,
 					 "offset %" PRIu64 " of a jitdump, of %" PRIu64 ": %.100s",
 					 record->offset, record->time, name);
@@ -214,13 +214,13 @@ static int judge_move(struct jitdump_records *state, const struct jp_jitdump_rec
 {
 	const struct jp_truth *truth = state->view->evidence->truth;
 	const struct jp_truth_code *code =
-		find_code(truth, record, record->move.to, record->move.size, NULL);
+		find_code(truth, record, record->move.new_addr, record->move.size, NULL);
 	const char *cause;
 
 	if (!code)
 		return 0;
 	cause = find_contradiction(code, record, record->move.vma, record->move.index);
-	if (!cause && !was_moved_from(truth, code, record->move.from))
+	if (!cause && !was_moved_from(truth, code, record->move.old_addr))
 		cause = "other-origin";
 	return mark_described(state, record, code, cause);
 }
@@ -311,7 +311,7 @@ static int judge_absent_codes(struct jitdump_records *state)
 		state->codes++;
 		if (state->described[i])
 			continue;
-		state->absent++;
+		state->absent_codes++;
 		failed = jp_findings_count_failure(
 			&state->view->findings, "jitdump.absent", "no-record",
 			"%.100s of pid %u at %" PRIx64 ", there from %" PRIu64
@@ -335,8 +335,10 @@ static int begin(struct jp_view *view, struct jp_error *err)
 				 : -ENOMEM;
 	failed = failed ?: end_dump(&state) ?: judge_absent_codes(&state);
 	if (!failed && state.folder.count) {
-		jp_findings_add_rate(&view->findings, "jitdump.records", state.bad, state.records);
-		jp_findings_add_rate(&view->findings, "jitdump.absent", state.absent, state.codes);
+		jp_findings_add_rate(&view->findings, "jitdump.records", state.bad_records,
+				     state.records);
+		jp_findings_add_rate(&view->findings, "jitdump.absent", state.absent_codes,
+				     state.codes);
 	}
 	jp_jitdump_folder_free(&state.folder);
 	jp_map_free(&state.dumps);

@@ -23,10 +23,10 @@ struct inode_generation {
 
 /* Whether mapping records confirm a line of the index of kept files. */
 struct line_support {
-	bool mapped;                   /* a mapping has the line's path and inode */
-	bool generation;               /* a record has the line's inode generation */
-	uint64_t nr_others;            /* records of the inode and path with another generation */
-	struct inode_generation other; /* the first of them */
+	bool mapped;        /* a mapping has the line's path and inode */
+	bool generation;    /* a record has the line's inode generation */
+	uint64_t nr_others; /* records of the inode and path with another generation */
+	struct inode_generation other_generation; /* the first of them */
 };
 
 struct kept {
@@ -95,7 +95,7 @@ static void note_generation(struct kept *kept, const struct jp_event *map)
 	if (!other || has_same)
 		return;
 	if (!other->nr_others++)
-		other->other =
+		other->other_generation =
 			(struct inode_generation){map->map.gen, map->time, map->map.addr, map->pid};
 }
 
@@ -183,7 +183,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 static int judge_kept_generation(struct kept *kept, const struct jp_elf_line *line,
 				 const struct line_support *support)
 {
-	const struct inode_generation *other = &support->other;
+	const struct inode_generation *other = &support->other_generation;
 	int failed = 0;
 
 	if (support->generation)

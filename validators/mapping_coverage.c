@@ -260,22 +260,22 @@ static int judge_stale_mapping(struct jp_coverage *coverage, const struct jp_spa
 	int ret;
 
 	from = jp_max(known->open_before, from);
-	to = box.until;
+	to = box.end_time;
 	if (from >= to)
 		return 0;
 	/* If all of the mapping is right at @from, earlier ends do not matter. */
 	if (jp_gaps_first(&coverage->gaps, known->pid, mapping->start, mapping->end, from) ==
 	    mapping->end)
-		box.from = from - jp_min(from, evidence->info.slack);
+		box.start_time = from - jp_min(from, evidence->info.slack);
 	/* An earlier process of the pid did not end memory that a later one inherits. */
-	box.from = jp_max(box.from, find_inheriting_process(evidence, known));
+	box.start_time = jp_max(box.start_time, find_inheriting_process(evidence, known));
 	for (size_t cursor = 0;
 	     (truth = jp_spans_next(coverage->view->truth, known->pid, &box, &cursor));) {
 		if ((first && truth > first) || !is_stale(coverage, known, truth, from, to, &piece))
 			continue;
 		first = truth;
 		found = piece;
-		box.until = truth->open_before;
+		box.end_time = truth->open_before;
 	}
 	ret = first ? was_reported(coverage, known, found.last_span) : 1;
 	if (ret)
@@ -404,7 +404,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 	jp_findings_add_with_role(findings, &jp_counts_some,
 				  jp_metric_rate("coverage.area", coverage->known_area * 1e3 / 1024,
 						 coverage->true_area * 1e3 / 1024));
-	jp_findings_add_count(findings, "coverage.stray", coverage->stray);
+	jp_findings_add_count(findings, "coverage.stray", coverage->stray_samples);
 	jp_findings_add_with_role(findings, &known_memory,
 				  jp_metric_count("coverage.missing", coverage->missing));
 	jp_findings_add_with_role(findings, &known_memory,

@@ -33,7 +33,7 @@ static void sort_samples(struct jp_named_samples *samples)
 static int report_lost_sample(struct jp_findings *findings, struct jp_names_change *change,
 			      const struct jp_named_sample *sample, const char *cause)
 {
-	change->lost++;
+	change->nr_lost++;
 	return jp_findings_count_failure(findings, "inject.lost", cause,
 					 "sample at %" PRIu64 ", %u/%u, ip %" PRIx64, sample->time,
 					 sample->pid, sample->tid, sample->ip);
@@ -75,12 +75,12 @@ int jp_names_compare_around_inject(struct jp_named_samples *before, struct jp_na
 			j += way > 0;
 			continue;
 		}
-		change->both++;
+		change->nr_in_both++;
 		change->covered += was->covered;
 		change->covered_bad += was->covered && is->class != JP_NAME_RIGHT;
-		change->better += is->class > was->class;
+		change->nr_better += is->class > was->class;
 		if (is->class < was->class) {
-			change->worse++;
+			change->nr_worse++;
 			failed = report_worse_name(findings, incarnations, was, is);
 		}
 		i++;

@@ -33,8 +33,8 @@ void jp_named_samples_free(struct jp_named_samples *samples);
 struct jp_names_change {
 	uint64_t covered, covered_bad; /* samples that were covered before inject; part of them:
 					  without the right name afterwards */
-	uint64_t both;                 /* samples in both files */
-	uint64_t better, worse, lost;
+	uint64_t nr_in_both;           /* samples in both files */
+	uint64_t nr_better, nr_worse, nr_lost;
 };
 /* Compares the samples before and after inject, and reports inject.lost (not in both files) and
  * inject.worse. Sorts both lists. Every sample must lie in one of @incarnations. Returns 0 or

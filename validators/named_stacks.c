@@ -37,8 +37,9 @@ struct named_stacks {
 	uint64_t samples, unwatched; /* all samples; those of processes that never existed */
 	uint64_t callers,
 		nameless; /* emitted callers in complete stacks; emitted callers without a name */
-	uint64_t renamed; /* samples in a path, with native names only */
-	uint64_t astray; /* samples in a path, with a native innermost name and an emitted caller */
+	uint64_t nr_renamed; /* samples in a path, with native names only */
+	uint64_t nr_astray; /* samples in a path, with a native innermost name and an emitted caller
+			     */
 	uint64_t time;
 	uint32_t pid, nr_seen, nr_must;
 	uint64_t recorded[FRAMES], must[FRAMES], complete[FRAMES];
@@ -174,7 +175,7 @@ static int count_unnamed_sample(struct named_stacks *stacks, const struct jp_eve
 		return 0;
 	stacks->counts.off_code++;
 	if (stacks->nr_seen && stacks->recorded[0] != JP_FRAME_UNNAMED) {
-		*(has_emitted(stacks) ? &stacks->astray : &stacks->renamed) += 1;
+		*(has_emitted(stacks) ? &stacks->nr_astray : &stacks->nr_renamed) += 1;
 		return 0;
 	}
 	stacks->unnamed++;
@@ -232,8 +233,8 @@ static uint64_t count_unusual_in_paths(const struct named_stacks *stacks, uint64
 static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct named_stacks *stacks = view->state;
-	const uint64_t renamed = count_unusual_in_paths(stacks, stacks->renamed);
-	const uint64_t astray = count_unusual_in_paths(stacks, stacks->astray);
+	const uint64_t renamed = count_unusual_in_paths(stacks, stacks->nr_renamed);
+	const uint64_t astray = count_unusual_in_paths(stacks, stacks->nr_astray);
 	const uint64_t unwatched = view->evidence->declared.system_wide
 					   ? 0
 					   : get_unusual_count(stacks->unwatched, stacks->samples,

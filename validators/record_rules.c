@@ -39,7 +39,7 @@ struct record_rules {
 static bool is_from_kernel(const struct jp_event *event)
 {
 	return event->time && !event->kernel_map && (event->id || !event->asked->ids) &&
-	       !(event->type == JP_EVENT_FORK && event->task.there);
+	       !(event->type == JP_EVENT_FORK && event->task.was_running);
 }
 
 /* Returns the cause if the event did not request records of this type (perf_iterate_sb()). The

@@ -18,7 +18,7 @@ struct jp_stack_leaf jp_stack_leaf_find(const struct jp_truth_stack *truth)
 	const bool above = truth->depth + 1 < path->depth && !jp_truth_is_tail_call(code);
 
 	return (struct jp_stack_leaf){
-		.above = above,
+		.is_caller = above,
 		.returned = above && truth->offset == jp_truth_return_insn(code)->offset,
 		.begins = !truth->offset,
 	};
@@ -38,7 +38,7 @@ void jp_stack_leaves_add(struct jp_stack_leaves *leaves, struct jp_stack_leaf le
 	if (verdict < JP_GAP)
 		return;
 	leaves->nr_good += weight;
-	leaves->above += leaf.above ? weight : 0;
+	leaves->nr_callers += leaf.is_caller ? weight : 0;
 	if (leaf.returned)
 		count_sample_once(&leaves->returned, verdict, predicted, weight);
 	if (leaf.begins)
@@ -72,7 +72,7 @@ static int judge_sample_once(const struct jp_stack_once *once, uint64_t total, e
 int jp_stack_leaves_judge(const struct jp_stack_leaves *leaves, struct jp_stack_counts *counts,
 			  struct jp_view *view)
 {
-	return judge_sample_once(&leaves->returned, leaves->above, JP_HOLE,
+	return judge_sample_once(&leaves->returned, leaves->nr_callers, JP_HOLE,
 				 "in functions that call another are at the return address of that "
 				 "call: the innermost frame is left out",
 				 counts, view)

@@ -10,9 +10,9 @@
  * the profiler omits innermost frames (stacks begin at return addresses) or stores only functions
  * (stacks begin at first addresses). */
 struct jp_stack_leaf {
-	bool above;    /* in a function that calls another emitted function */
-	bool returned; /* the innermost address is the return address of that call */
-	bool begins;   /* the innermost address is the first address of its function */
+	bool is_caller; /* in a function that calls another emitted function */
+	bool returned;  /* the innermost address is the return address of that call */
+	bool begins;    /* the innermost address is the first address of its function */
 };
 
 /* Number of samples with good stacks at instructions that run once per call. */
@@ -21,8 +21,8 @@ struct jp_stack_once {
 };
 
 struct jp_stack_leaves {
-	uint64_t nr_good, above;
-	struct jp_stack_once returned, begins; /* parts of @above and of @nr_good */
+	uint64_t nr_good, nr_callers;
+	struct jp_stack_once returned, begins; /* parts of @nr_callers and of @nr_good */
 };
 
 /* Returns the place of the innermost frame of @truth. */

@@ -12,7 +12,7 @@
 struct summed_names {
 	struct jp_view *view;
 	struct jp_frame_names functions;
-	uint64_t emitted, right, unnamed; /* addresses in emitted code */
+	uint64_t nr_emitted, nr_right, nr_unnamed; /* addresses in emitted code */
 	uint64_t native, invented; /* addresses outside of emitted code; those with the name of an
 				      emitted function */
 };
@@ -39,9 +39,9 @@ static int judge_name(struct summed_names *names, const struct jp_event *event, 
 	if (!is_known && jp_truth_was_file_code_at(truth, event->pid, ip - is_caller))
 		return 0;
 	if (is_emitted) {
-		names->emitted += weight;
-		names->right += right ? weight : 0;
-		names->unnamed += name ? 0 : weight;
+		names->nr_emitted += weight;
+		names->nr_right += right ? weight : 0;
+		names->nr_unnamed += name ? 0 : weight;
 	} else {
 		names->native += weight;
 	}
@@ -79,12 +79,14 @@ static int end(struct jp_view *view, struct jp_error *err)
 	const struct summed_names *names = view->state;
 	struct jp_findings *findings = &view->findings;
 
-	jp_findings_add_with_role(findings, &right_names,
-				  jp_metric_rate("names.right", names->right, names->emitted));
-	jp_findings_add_with_role(findings, &wrong_names,
-				  jp_metric_rate("names.wrong",
-						 names->emitted - names->right - names->unnamed,
-						 names->emitted));
+	jp_findings_add_with_role(
+		findings, &right_names,
+		jp_metric_rate("names.right", names->nr_right, names->nr_emitted));
+	jp_findings_add_with_role(
+		findings, &wrong_names,
+		jp_metric_rate("names.wrong",
+			       names->nr_emitted - names->nr_right - names->nr_unnamed,
+			       names->nr_emitted));
 	jp_findings_add_with_role(findings, &invented_names,
 				  jp_metric_rate("names.invented", names->invented, names->native));
 	return 0;

@@ -47,12 +47,12 @@ struct summed {
 	 * innermost. */
 	uint32_t nr_must, nr_common;
 	/* Numbers of samples: */
-	uint64_t stackless;  /* without a frame */
-	uint64_t never;      /* samples with a stack that no activation has */
-	uint64_t excess;     /* samples that exceed the time of their activations */
-	uint64_t impossible; /* samples with an impossible stack below native code */
-	uint64_t below;      /* samples with a possible stack below native code: a few are usual */
-	uint64_t unwatched;  /* samples of processes that never existed */
+	uint64_t nr_stackless;  /* without a frame */
+	uint64_t nr_never;      /* samples with a stack that no activation has */
+	uint64_t excess;        /* samples that exceed the time of their activations */
+	uint64_t nr_impossible; /* samples with an impossible stack below native code */
+	uint64_t nr_below;  /* samples with a possible stack below native code: a few are usual */
+	uint64_t unwatched; /* samples of processes that never existed */
 	uint64_t recorded[FRAMES], must[FRAMES], complete[FRAMES];
 	uint32_t nr_seen,
 		first_emitted; /* @first_emitted: index of the first frame in emitted code */
@@ -257,7 +257,7 @@ static int count_verdict(struct summed *summed, const struct jp_event *event)
 		return -ENOMEM;
 	if (never) {
 		verdict = JP_WRONG;
-		summed->never += weight;
+		summed->nr_never += weight;
 	}
 	jp_stack_counts_verdict(&summed->counts, method, verdict, weight);
 	summed->counts.methods[method].nr_predicted += verdict >= JP_GAP ? weight : 0;
@@ -321,10 +321,10 @@ static int judge_emitted_callers(struct summed *summed, const struct jp_event *e
 		summed->nr_seen * sizeof(*summed->recorded));
 	verdict = find_best_verdict(summed, event, &function, &possible);
 	if (verdict >= JP_SINGLE) {
-		summed->below += is_native ? event->observed->weight : 0;
+		summed->nr_below += is_native ? event->observed->weight : 0;
 		return 0;
 	}
-	summed->impossible += event->observed->weight;
+	summed->nr_impossible += event->observed->weight;
 	return jp_findings_count_failure(
 		&summed->view->findings, "samples", "astray",
 		"%" PRIu64 " samples of pid %u: %u native frames, and then a "
@@ -364,7 +364,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 				? jp_frame_get_name_number(&summed->names, observed->names[i])
 				: user[i];
 	if (!summed->nr_seen)
-		summed->stackless += observed->weight;
+		summed->nr_stackless += observed->weight;
 	else if (summed->by_name && summed->recorded[0] == JP_FRAME_UNNAMED)
 		summed->unnamed += observed->weight;
 	summed->first_emitted = find_first_emitted(summed, event);
@@ -389,7 +389,7 @@ static uint64_t count_misnamed_samples(const struct summed *summed)
 {
 	const struct jp_summed_weight *weight = &summed->weights.total;
 	const double lack = jp_summed_least(weight, summed->weights.ratio) -
-			    (double)(weight->nr_inside + summed->unnamed + summed->stackless);
+			    (double)(weight->nr_inside + summed->unnamed + summed->nr_stackless);
 
 	return (uint64_t)fmax(lack - jp_summed_missing(weight, summed->weights.ratio), 0);
 }
@@ -416,15 +416,15 @@ static void add_functions(const struct summed *summed)
 {
 	const enum jp_method method = summed->view->evidence->declared.method;
 	const uint64_t *verdicts = summed->counts.methods[method].verdicts;
-	const uint64_t impossible = verdicts[JP_WRONG] + verdicts[JP_EXTRA] - summed->never;
+	const uint64_t impossible = verdicts[JP_WRONG] + verdicts[JP_EXTRA] - summed->nr_never;
 	const uint64_t judged =
 		summed->emitted - impossible + summed->unnamed + count_misnamed_samples(summed);
 
 	if (judged >= impossible)
 		jp_findings_add_with_role(
 			&summed->view->findings, &named_samples,
-			jp_metric_rate("names.right", summed->emitted - impossible - summed->never,
-				       judged));
+			jp_metric_rate("names.right",
+				       summed->emitted - impossible - summed->nr_never, judged));
 }
 
 /* Reports and returns @count if its share of @n exceeds @usual beyond chance, else returns 0. */
@@ -469,12 +469,12 @@ static uint64_t count_impossible_samples(struct summed *summed)
 	/* The three numbers may count the same samples, so do not add them. */
 	uint64_t count = jp_max(jp_max(summed->excess, summed->weights.nr_misplaced),
 				summed->weights.surplus) +
-			 summed->impossible;
+			 summed->nr_impossible;
 
 	count += judge_native_samples(summed);
 	/* Skip this if code in files, which may have any name, counts as native. */
 	if (summed->all_named || !summed->by_name)
-		count += report_unusual_count(summed, summed->below,
+		count += report_unusual_count(summed, summed->nr_below,
 					      jp_max(summed->weights.total.nr_inside,
 						     (uint64_t)summed->weights.total.min_expected),
 					      JP_SAMPLE_ASTRAY_USUAL + JP_SAMPLE_BELOW_USUAL,
@@ -493,8 +493,8 @@ static int judge_stackless_samples(struct summed *summed)
 {
 	const struct jp_summed_weight *weight = &summed->weights.total;
 	const double lack = jp_summed_least(weight, summed->weights.ratio) -
-			    (double)(weight->nr_inside + weight->unknown - summed->stackless);
-	const uint64_t lost = lack > 0 ? jp_min((uint64_t)lack, summed->stackless) : 0;
+			    (double)(weight->nr_inside + weight->unknown - summed->nr_stackless);
+	const uint64_t lost = lack > 0 ? jp_min((uint64_t)lack, summed->nr_stackless) : 0;
 	struct jp_exception *exception;
 
 	if (!lost)
@@ -506,7 +506,7 @@ static int judge_stackless_samples(struct summed *summed)
 		snprintf(exception->example, sizeof(exception->example),
 			 "%" PRIu64 " samples have no stack; by the witness %" PRIu64
 			 " of them at least were in emitted code",
-			 summed->stackless, lost);
+			 summed->nr_stackless, lost);
 	return exception ? 0 : -ENOMEM;
 }
 

@@ -43,7 +43,7 @@ int jp_summed_weights_due(struct jp_summed_weights *weights, const struct jp_evi
 			.expected = ratio * ((double)clock->samples + clock->unseen),
 			/* Each visit to native code or to the kernel interrupts the counted
 			 * time. */
-			.steps = (double)(clock->gaps + clock->samples - clock->nr_user),
+			.steps = (double)(clock->nr_gaps + clock->samples - clock->nr_user),
 		};
 
 		if (!thread)

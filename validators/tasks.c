@@ -17,7 +17,7 @@ struct task_records {
 	bool fork, exit;
 	bool synthesized; /* a FORK for a task that existed before the capture */
 	bool has_name;    /* a COMM record can belong to this task */
-	bool owed;        /* its events wrote later records, so its FORK must exist, too */
+	bool needs_fork;  /* its events wrote later records, so its FORK must exist, too */
 	bool is_sampled;
 };
 
@@ -243,7 +243,7 @@ static void note_exec(struct task_state *state, const struct jp_event *event)
 				intervals->intervals[i].enabling <= event->time) ||
 			       (intervals->intervals[i].disabled >= task->before &&
 				intervals->intervals[i].disabling <= event->time);
-	get_task_records(state, task)->owed |= !is_switched;
+	get_task_records(state, task)->needs_fork |= !is_switched;
 }
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)
@@ -343,8 +343,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 		const struct jp_task *task = &state->tasks.tasks[i];
 		const struct task_records *records = &state->records[i];
 		bool is_fork =
-			task->is_forked &&
-			(records->owed || are_events_enabled(state, task->before, task->after));
+			task->is_forked && (records->needs_fork ||
+					    are_events_enabled(state, task->before, task->after));
 		/* Our capture synthesizes a FORK for each thread that it finds and opens events
 		 * for. */
 		bool is_forked = task->is_forked && records->is_sampled &&

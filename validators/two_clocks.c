@@ -81,17 +81,18 @@ int jp_clock_threads(const struct jp_evidence *evidence, struct jp_map *threads)
 		activation = jp_truth_activation_at(evidence->truth, activation, sample->tid,
 						    sample->time + slack);
 		thread->samples += is_watched && counts;
-		thread->gaps += is_watched && (!i || !is_contiguous(witnessed, sample - 1, sample));
+		thread->nr_gaps +=
+			is_watched && (!i || !is_contiguous(witnessed, sample - 1, sample));
 		thread->unseen +=
 			(double)get_throttled_time_after(witnessed, i) / (double)witnessed->period;
-		thread->near += is_watched && i && sample[-1].tid == sample->tid &&
-				sample[-1].pid == sample->pid &&
-				jp_clock_are_samples_near(sample->time - sample[-1].time,
-							  witnessed->period);
+		thread->nr_near += is_watched && i && sample[-1].tid == sample->tid &&
+				   sample[-1].pid == sample->pid &&
+				   jp_clock_are_samples_near(sample->time - sample[-1].time,
+							     witnessed->period);
 		if (!counts || !activation || sample->time > activation->leave + slack)
 			continue;
 		thread->nr_inside +=
-			is_timeless ? sample->time >= asked.from && sample->time <= asked.to
+			is_timeless ? sample->time >= asked.earliest && sample->time <= asked.latest
 				    : is_watched;
 		thread->nr_user += is_watched && sample->user && activation->cpu != UINT64_MAX &&
 				   sample->time >= activation->enter + slack &&
@@ -103,8 +104,8 @@ int jp_clock_threads(const struct jp_evidence *evidence, struct jp_map *threads)
 void jp_clock_add_counts(struct jp_clock_thread *sum, const struct jp_clock_thread *more)
 {
 	sum->samples += more->samples;
-	sum->gaps += more->gaps;
-	sum->near += more->near;
+	sum->nr_gaps += more->nr_gaps;
+	sum->nr_near += more->nr_near;
 	sum->nr_inside += more->nr_inside;
 	sum->nr_user += more->nr_user;
 	sum->unseen += more->unseen;
@@ -115,8 +116,8 @@ uint64_t jp_clock_count_witness_samples(const struct jp_evidence *evidence,
 					struct jp_clock_time time)
 {
 	const struct jp_witnessed *witnessed = &evidence->witnessed;
-	const uint64_t from = jp_max(time.from, activation->enter);
-	const uint64_t to = jp_min(time.to, activation->leave);
+	const uint64_t from = jp_max(time.earliest, activation->enter);
+	const uint64_t to = jp_min(time.latest, activation->leave);
 
 	return to <= from ? 0
 			  : jp_witnessed_find_first_from(witnessed, activation->tid, to) -

@@ -11,8 +11,8 @@
 /* The witness's samples of one thread. */
 struct jp_clock_thread {
 	uint64_t samples;   /* within the windows */
-	uint64_t gaps;      /* samples after a gap, in which the thread or its CPU did not run */
-	uint64_t near;      /* samples near the previous sample: jp_clock_are_samples_near() */
+	uint64_t nr_gaps;   /* samples after a gap, in which the thread or its CPU did not run */
+	uint64_t nr_near;   /* samples near the previous sample: jp_clock_are_samples_near() */
 	uint64_t nr_inside; /* samples in activations, within the windows or, if the capture has no
 			    times, within jp_clock_get_sampled_time() */
 	uint64_t nr_user;   /* samples surely in activations, in user space, within the windows */
@@ -20,7 +20,7 @@ struct jp_clock_thread {
 };
 
 struct jp_clock_time {
-	uint64_t from, to; /* ns by CLOCK_MONOTONIC */
+	uint64_t earliest, latest; /* ns by CLOCK_MONOTONIC */
 };
 
 /* Returns the key of a thread for a struct jp_map. The key includes the pid, because another

@@ -11,8 +11,8 @@
 
 struct window_count {
 	uint64_t samples, nr_inside;
-	uint64_t switching; /* samples outside of the window, while starting or stopping */
-	uint64_t never;     /* samples from before the events were enabled or after the disabling */
+	uint64_t nr_switching; /* samples outside of the window, while starting or stopping */
+	uint64_t nr_never; /* samples from before the events were enabled or after the disabling */
 };
 
 /* Returns whether @time is before the capture started or after it ended, by the runner's times and,
@@ -49,9 +49,9 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	if (event->type != JP_EVENT_SAMPLE)
 		return 0;
 	state->samples++;
-	state->switching += is_switching(evidence, event->time);
+	state->nr_switching += is_switching(evidence, event->time);
 	state->nr_inside += jp_sample_is_in_window(evidence, event->time);
-	state->never += is_impossible(evidence, event->time);
+	state->nr_never += is_impossible(evidence, event->time);
 	return 0;
 }
 
@@ -60,13 +60,13 @@ static int end(struct jp_view *view, struct jp_error *err)
 	const struct window_count *state = view->state;
 	struct jp_findings *findings = &view->findings;
 
-	findings->contradicted = state->never;
-	if (state->never)
+	findings->contradicted = state->nr_never;
+	if (state->nr_never)
 		snprintf(findings->error, sizeof(findings->error),
 			 "%" PRIu64 " of %" PRIu64
 			 " samples are of before the capture began, or of after it ended",
-			 state->never, state->samples);
-	else if (2 * state->nr_inside < state->samples - state->switching ||
+			 state->nr_never, state->samples);
+	else if (2 * state->nr_inside < state->samples - state->nr_switching ||
 		 (state->samples && !state->nr_inside))
 		snprintf(findings->error, sizeof(findings->error),
 			 "the window that the capture states holds %" PRIu64 " of %" PRIu64

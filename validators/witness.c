@@ -51,9 +51,10 @@ struct tally {
 	uint32_t pid, tid;
 	struct jp_clock_thread witness;
 	uint64_t capture;
-	uint64_t nr_inside; /* samples of @capture in activations */
-	uint64_t near; /* samples of @capture near the previous sample: jp_clock_are_samples_near()
-			*/
+	uint64_t nr_inside;  /* samples of @capture in activations */
+	uint64_t nr_near;    /* samples of @capture near the previous sample:
+			      * jp_clock_are_samples_near()
+			      */
 	uint64_t nr_missing; /* number of missing samples, over all holes */
 	uint64_t row;        /* largest number of missing samples in one hole */
 	uint64_t longest;    /* largest number of the witness's samples in one hole */
@@ -336,7 +337,7 @@ static int tally_starts(struct witness *state)
 			tally->nr_restarted +=
 				*born == 1 ? due - floor(due) : fmin((double)*born, due);
 		if (forked)
-			tally->nr_restarted += (double)jp_min(*forked, tally->witness.gaps);
+			tally->nr_restarted += (double)jp_min(*forked, tally->witness.nr_gaps);
 	}
 	jp_map_free(&births);
 	jp_map_free(&forks);
@@ -392,8 +393,8 @@ static int tally_capture(struct witness *state)
 		if (!tally)
 			return -ENOMEM;
 		tally->capture++;
-		tally->near += follows && jp_clock_are_samples_near(sample->time - sample[-1].time,
-								    state->period);
+		tally->nr_near += follows && jp_clock_are_samples_near(
+						     sample->time - sample[-1].time, state->period);
 		activation = jp_truth_activation_at(evidence->truth, activation, sample->tid,
 						    sample->time + slack);
 		tally->nr_inside += activation && sample->time <= activation->leave + slack;
@@ -406,7 +407,7 @@ static void add_tally(struct tally *sum, const struct tally *added)
 	jp_clock_add_counts(&sum->witness, &added->witness);
 	sum->capture += added->capture;
 	sum->nr_inside += added->nr_inside;
-	sum->near += added->near;
+	sum->nr_near += added->nr_near;
 	sum->nr_missing += added->nr_missing;
 	sum->row = jp_max(sum->row, added->row);
 	sum->longest = jp_max(sum->longest, added->longest);
@@ -423,7 +424,7 @@ struct drift {
 
 static struct drift compute_drift(const struct witness *state, const struct tally *tally)
 {
-	const double gaps = (double)tally->witness.gaps;
+	const double gaps = (double)tally->witness.nr_gaps;
 	const double expected = state->ratio * (double)tally->witness.samples;
 	const double shifts = tally->threads < state->nr_tallies
 				      ? jp_witness_count_steps_of_exchanges(gaps, state->ratio)
@@ -493,11 +494,12 @@ static double count_lack_beyond_chance(const struct witness *state, const struct
 static uint64_t count_near_beyond_chance(const struct witness *state, const struct tally *tally)
 {
 	const bool exchanging =
-		state->nr_tallies > 1 && 2 * tally->witness.gaps > tally->witness.samples;
+		state->nr_tallies > 1 && 2 * tally->witness.nr_gaps > tally->witness.samples;
 
 	return state->ratio <= 1 && !exchanging &&
-			       jp_witness_is_beyond_chance(tally->near, tally->witness.near, 1)
-		       ? tally->near - tally->witness.near
+			       jp_witness_is_beyond_chance(tally->nr_near, tally->witness.nr_near,
+							   1)
+		       ? tally->nr_near - tally->witness.nr_near
 		       : 0;
 }
 
@@ -578,9 +580,9 @@ static int judge_tally(struct witness *state, const struct tally *tally, double 
 		" come less than half a period after the last, of the witness's "
 		"%" PRIu64,
 		label, number, few ? drift.few : drift.many, few ? drift.min : drift.max,
-		tally->witness.gaps, few ? drift.few_room : drift.many_room, tally->nr_missing,
-		tally->hole, tally->row, stretch.count, stretch.time, tally->near,
-		tally->witness.near);
+		tally->witness.nr_gaps, few ? drift.few_room : drift.many_room, tally->nr_missing,
+		tally->hole, tally->row, stretch.count, stretch.time, tally->nr_near,
+		tally->witness.nr_near);
 }
 
 JP_ORDER(compare_by_process, struct tally,
@@ -647,7 +649,7 @@ static void add_metrics(struct witness *state, const struct tally *tally)
 		jp_metric_count("witness.surplus", (uint64_t)ceil(state->surplus)));
 	jp_findings_add_rate(findings, "witness.missing", tally->nr_missing,
 			     tally->nr_missing + state->count);
-	jp_findings_add_rate(findings, "witness.near", tally->near, state->count);
+	jp_findings_add_rate(findings, "witness.near", tally->nr_near, state->count);
 	if (state->nr_skipped)
 		jp_findings_add_rate(findings, "witness.skipped", state->nr_skipped,
 				     state->nr_taken + state->nr_skipped);

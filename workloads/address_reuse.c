@@ -15,7 +15,7 @@ static const char *const hows[] = {"overwrite", "flip", "unmap", NULL};
 
 static struct {
 	struct jp_code_heap heap;
-	unsigned how, generation;
+	unsigned reuse_method, generation;
 } reuse = {.heap = JP_CODE_HEAP(1)};
 
 static int compile_pages(unsigned n)
@@ -34,7 +34,7 @@ static int fill_heap(void)
 	int ret = jp_code_heap_compile(heap, compile_pages);
 
 	reuse.generation++;
-	if (!ret && reuse.how != OVERWRITE)
+	if (!ret && reuse.reuse_method != OVERWRITE)
 		ret = jp_region_protect(&heap->region, 0, heap->pages, PROT_READ | PROT_EXEC);
 	for (unsigned page = 0; page < heap->pages && !ret; page++)
 		ret = jp_code_heap_load(heap, page) ?: jp_code_heap_schedule(heap, page, 0);
@@ -46,8 +46,8 @@ static int map_heap(void *addr)
 	struct jp_code_heap *heap = &reuse.heap;
 
 	return jp_region_map_at(&heap->region,
-				reuse.how == OVERWRITE ? jp_code_heap_prot_all(heap)
-						       : jp_code_heap_prot_write(heap),
+				reuse.reuse_method == OVERWRITE ? jp_code_heap_prot_all(heap)
+								: jp_code_heap_prot_write(heap),
 				addr);
 }
 
@@ -61,13 +61,13 @@ static int act_reuse(void *context, const char *arg)
 	jp_schedule_close_group(&heap->schedule, 0);
 	jp_schedule_clear(&heap->schedule, 0);
 	before = jp_clock_now();
-	if (reuse.how == UNMAP)
+	if (reuse.reuse_method == UNMAP)
 		ret = jp_region_unmap(&heap->region);
 	for (unsigned page = 0; page < heap->pages; page++)
 		jp_program_unload(&heap->programs[page], before, jp_clock_now());
-	if (!ret && reuse.how == UNMAP)
+	if (!ret && reuse.reuse_method == UNMAP)
 		ret = map_heap(pos);
-	else if (!ret && reuse.how == FLIP)
+	else if (!ret && reuse.reuse_method == FLIP)
 		ret = jp_region_protect(&heap->region, 0, heap->pages,
 					jp_code_heap_prot_write(heap));
 	if (!ret)
@@ -87,16 +87,16 @@ static int run(int argc, char **argv)
 
 	if (reuse.heap.pages < reuse.heap.compilers)
 		reuse.heap.pages = reuse.heap.compilers;
-	if (reuse.how == UNMAP && reuse.heap.backing->backing == JP_BACKING_HEAP)
+	if (reuse.reuse_method == UNMAP && reuse.heap.backing->backing == JP_BACKING_HEAP)
 		return jp_handshake_skip("a heap that can be mapped again (--backing=heap)");
 	return jp_code_heap_run(argv[0], &reuse.heap, begin, steps);
 }
 
 static const struct jp_option options[] = {
-	{"--how", .number = &reuse.how, .words = hows,
+	{"--how", .number = &reuse.reuse_method, .words = hows,
 	 .help = "into the same memory, RWX; or RX to RW and back; or other memory mapped at the "
 		 "same address (overwrite)"},
-	{.more = jp_code_heap_options, .context = &reuse.heap},
+	{.get_more = jp_code_heap_options, .context = &reuse.heap},
 	{.help = "step reuse: also done every period"},
 	{0}};
 

@@ -16,7 +16,7 @@ static int run(int argc, char **argv)
 static const struct jp_option options[] = {{"--protect", .number = &protect, .words = protects,
 					    .help = "writable and executable at once, or written "
 						    "and then made executable by mprotect (rwx)"},
-					   {.more = jp_plan_options, .context = &plan},
+					   {.get_more = jp_plan_options, .context = &plan},
 					   {0}};
 
 static const struct jp_workload anon_exec = {

@@ -136,7 +136,7 @@ static const struct jp_option options[] = {
 		 "then RX (mmap)"},
 	{"--unit", .value = "N", .number = &growth.unit, .min = 1, .max = 4096,
 	 .help = "pages at a time (1; late-mprotect: a quarter)"},
-	{.more = jp_code_heap_options, .context = &growth.heap},
+	{.get_more = jp_code_heap_options, .context = &growth.heap},
 	{.help = "step grow: also done every period"},
 	{0}};
 

@@ -12,18 +12,18 @@ static const char *const hows[] = {"copy", "mremap", NULL};
 
 static struct {
 	struct jp_code_heap heap;
-	struct jp_region other; /* COPY: the region that has no code now */
-	unsigned how;
-	uint64_t before;
-} moving = {.heap = JP_CODE_HEAP(2), .other = {.fd = -1}};
+	struct jp_region unused_region; /* COPY: the region that has no code now */
+	unsigned move_method;
+	uint64_t start_time;
+} moving = {.heap = JP_CODE_HEAP(2), .unused_region = {.fd = -1}};
 
 static int record_move(unsigned page, const struct jp_region *to)
 {
 	struct jp_program *program = &moving.heap.programs[page];
 
 	program->arena.write = to->write + page * to->page;
-	return jp_program_record_move(program, (uintptr_t)to->exec + page * to->page, moving.before,
-				      jp_clock_now());
+	return jp_program_record_move(program, (uintptr_t)to->exec + page * to->page,
+				      moving.start_time, jp_clock_now());
 }
 
 static int copy_pages(unsigned n)
@@ -33,12 +33,12 @@ static int copy_pages(unsigned n)
 
 	for (unsigned page = n; page < heap->pages && !ret; page += heap->compilers) {
 		const size_t offset = page * heap->region.page;
-		char *to = (char *)moving.other.exec + offset;
+		char *to = (char *)moving.unused_region.exec + offset;
 
-		memcpy(moving.other.write + offset, heap->region.exec + offset,
+		memcpy(moving.unused_region.write + offset, heap->region.exec + offset,
 		       heap->programs[page].arena.used);
 		__builtin___clear_cache(to, to + heap->region.page);
-		ret = record_move(page, &moving.other);
+		ret = record_move(page, &moving.unused_region);
 	}
 	return ret;
 }
@@ -51,11 +51,11 @@ static int act_move(void *context, const char *arg)
 	int ret;
 
 	jp_schedule_close_group(&heap->schedule, 0);
-	moving.before = jp_clock_now();
-	if (moving.how == COPY) {
+	moving.start_time = jp_clock_now();
+	if (moving.move_method == COPY) {
 		ret = jp_code_heap_compile(heap, copy_pages);
-		heap->region = moving.other;
-		moving.other = from;
+		heap->region = moving.unused_region;
+		moving.unused_region = from;
 	} else {
 		ret = jp_region_remap(&heap->region, heap->region.size);
 		for (unsigned page = 0; page < heap->pages && !ret; page++)
@@ -71,10 +71,10 @@ static int begin(void)
 	int ret = jp_code_heap_open(heap)
 			  ?: jp_region_map_at(&heap->region, jp_code_heap_prot_all(heap), NULL);
 
-	if (!ret && moving.how == COPY)
-		ret = jp_code_heap_open_region(heap, &moving.other);
-	if (!ret && moving.how == COPY)
-		ret = jp_region_map_at(&moving.other, jp_code_heap_prot_all(heap), NULL);
+	if (!ret && moving.move_method == COPY)
+		ret = jp_code_heap_open_region(heap, &moving.unused_region);
+	if (!ret && moving.move_method == COPY)
+		ret = jp_region_map_at(&moving.unused_region, jp_code_heap_prot_all(heap), NULL);
 	for (unsigned page = 0; page < heap->pages && !ret; page++)
 		ret = jp_code_heap_write(heap, page, 0)
 			      ?: jp_code_heap_load(heap, page)
@@ -87,15 +87,16 @@ static int run(int argc, char **argv)
 	static const struct jp_step steps[] = {{"move", act_move}, {NULL, NULL}};
 	int status = jp_code_heap_run(argv[0], &moving.heap, begin, steps);
 
-	jp_region_close(&moving.other);
+	jp_region_close(&moving.unused_region);
 	return status;
 }
 
-static const struct jp_option options[] = {{"--how", .number = &moving.how, .words = hows,
-					    .help = "by the runtime, or by the kernel (copy)"},
-					   {.more = jp_code_heap_options, .context = &moving.heap},
-					   {.help = "step move: also done every period"},
-					   {0}};
+static const struct jp_option options[] = {
+	{"--how", .number = &moving.move_method, .words = hows,
+	 .help = "by the runtime, or by the kernel (copy)"},
+	{.get_more = jp_code_heap_options, .context = &moving.heap},
+	{.help = "step move: also done every period"},
+	{0}};
 
 static const struct jp_workload code_move = {
 	.name = "code_move",

@@ -26,7 +26,7 @@ enum { UNDUMPED = 64 };
 static struct {
 	struct jp_mix mix;
 	ucontext_t contexts[COROUTINES]; /* [0]: the thread's own stack */
-	unsigned now;
+	unsigned current;
 } scene;
 
 static bool executable;
@@ -64,10 +64,10 @@ static char *map_stack(void)
 static void switch_coroutine(void)
 {
 	struct jp_paused *paused = jp_path_pause();
-	unsigned from = scene.now;
+	unsigned from = scene.current;
 
-	scene.now = (from + 1) % COROUTINES;
-	if (swapcontext(&scene.contexts[from], &scene.contexts[scene.now])) {
+	scene.current = (from + 1) % COROUTINES;
+	if (swapcontext(&scene.contexts[from], &scene.contexts[scene.current])) {
 		perror("jitproof workload coroutines: swapcontext");
 		exit(EXIT_FAILURE);
 	}

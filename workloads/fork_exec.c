@@ -24,10 +24,10 @@ enum { HOW_EXEC = JP_BIRTHS };
 
 static struct {
 	const char *name;
-	unsigned how, tasks, busy, task; /* @task: number of this process; 0: the runner */
+	unsigned start_method, tasks, busy, task; /* @task: number of this process; 0: the runner */
 	const char *gate, *replace;
 	enum jp_protect protect;
-} scene = {.tasks = 5, .busy = 100, .how = JP_BIRTH_FORK_EXEC, .protect = JP_PROTECT_RWX};
+} scene = {.tasks = 5, .busy = 100, .start_method = JP_BIRTH_FORK_EXEC, .protect = JP_PROTECT_RWX};
 
 /* Runs the paths of all @programs in turn for @ms of CPU time, so that there are as many samples on
  * a busy machine. While a host stops a virtual machine, CPU time passes without samples, so each
@@ -136,7 +136,7 @@ static int run_task(unsigned task)
 	int nr_args = 6, ret = 0;
 
 	snprintf(number, sizeof(number), "--task=%u", task);
-	snprintf(method, sizeof(method), "--how=%s", jp_birth_get_name(scene.how));
+	snprintf(method, sizeof(method), "--how=%s", jp_birth_get_name(scene.start_method));
 	snprintf(busy, sizeof(busy), "--busy=%u", scene.busy);
 	snprintf(tasks, sizeof(tasks), "--tasks=%u", scene.tasks);
 	snprintf(protect, sizeof(protect), "--protect=%s", protects[scene.protect]);
@@ -151,7 +151,8 @@ static int run_task(unsigned task)
 		copy = path;
 	}
 	if (!ret)
-		ret = jp_process_exec(&process, scene.how, copy, argv) ?: jp_process_reap(&process);
+		ret = jp_process_exec(&process, scene.start_method, copy, argv)
+			      ?: jp_process_reap(&process);
 	if (copy)
 		unlink(copy);
 	return ret > 0 ? -ECHILD : ret;
@@ -176,7 +177,7 @@ static int run_tasks(void)
 	struct jp_child process;
 	int ret = 0;
 
-	if (scene.how == HOW_EXEC) {
+	if (scene.start_method == HOW_EXEC) {
 		ret = jp_process_fork(&process, NULL, start_chain, NULL)
 			      ?: jp_process_reap(&process);
 		return ret > 0 ? -ECHILD : ret;
@@ -189,8 +190,8 @@ static int run_tasks(void)
 static int parse_way_of_starting(const struct jp_option *option, const char *text,
 				 struct jp_error *err)
 {
-	scene.how = jp_birth_find(text);
-	if (scene.how != JP_BIRTHS || !strcmp(text, "exec"))
+	scene.start_method = jp_birth_find(text);
+	if (scene.start_method != JP_BIRTHS || !strcmp(text, "exec"))
 		return 0;
 	return jp_fail(err, EINVAL, "--how=%s: unknown (see --help)", text);
 }
@@ -208,7 +209,7 @@ static int run(int argc, char **argv)
 	scene.name = argv[0];
 	if (scene.replace && jp_noexec_skip_workload(dirname(strdupa(jp_handshake_setup()->truth))))
 		return EXIT_SUCCESS;
-	if (scene.how == HOW_EXEC && scene.replace)
+	if (scene.start_method == HOW_EXEC && scene.replace)
 		return jp_handshake_skip("a new process for --replace: --how=exec starts none");
 	/* Only VIEWS writes code through another mapping. The others need memory that becomes
 	 * executable after it was written: skip if the kernel denies that. */
@@ -216,7 +217,7 @@ static int run(int argc, char **argv)
 		return EXIT_SUCCESS;
 	if (scene.task) {
 		ret = scene.task <= scene.tasks ? run_benchmark() : 0;
-		if (!ret && scene.how == HOW_EXEC && scene.task < scene.tasks)
+		if (!ret && scene.start_method == HOW_EXEC && scene.task < scene.tasks)
 			ret = exec_next_task();
 	} else {
 		ret = run_tasks();
@@ -227,7 +228,7 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{"--how", .take = parse_way_of_starting, .print_values = print_ways,
+	{"--how", .parse = parse_way_of_starting, .print_values = print_ways,
 	 .help = "fork+exec, vfork+exec, posix_spawn, thread-exec, or exec: without a fork, each "
 		 "task becomes the next (fork+exec)"},
 	{"--tasks", .value = "N", .number = &scene.tasks, .min = 1, .max = 10000,

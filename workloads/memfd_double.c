@@ -46,7 +46,7 @@ static int run(int argc, char **argv)
 
 static const struct jp_option options[] = {
 	{"--deny", .set = &deny, .help = "a seccomp filter makes memfd_create fail with EPERM"},
-	{.more = jp_plan_options, .context = &plan},
+	{.get_more = jp_plan_options, .context = &plan},
 	{0}};
 
 static const struct jp_workload memfd_double = {

@@ -46,7 +46,7 @@ enum { PLACES = sizeof(places) / sizeof(places[0]), USUAL = 6, MEMFD = 7, OVERLA
 static struct {
 	struct jp_loaded loaded[PLACES];
 	struct jp_child programs[PLACES];
-	bool wanted[PLACES];
+	bool is_requested[PLACES];
 	bool libraries;     /* run no programs */
 	const char *merged; /* mount point of the overlay; NULL: none */
 } scene;
@@ -152,18 +152,18 @@ static bool need;
 
 static int run(int argc, char **argv)
 {
-	const bool has_choice = memchr(scene.wanted, true, sizeof(scene.wanted));
+	const bool has_choice = memchr(scene.is_requested, true, sizeof(scene.is_requested));
 	const char *folder;
 	int ret = 0;
 
-	if ((need || scene.wanted[MEMFD]) && jp_image_check_open())
+	if ((need || scene.is_requested[MEMFD]) && jp_image_check_open())
 		return jp_handshake_skip(JP_IMAGE_CLOSED);
 	for (unsigned i = 0; i < USUAL && !has_choice; i++)
-		scene.wanted[i] = true;
+		scene.is_requested[i] = true;
 	folder = jp_folder();
 	if (!folder)
 		return EXIT_FAILURE;
-	if (scene.wanted[OVERLAY]) {
+	if (scene.is_requested[OVERLAY]) {
 		ret = mount_layers(folder);
 		if (ret) {
 			jp_folder_remove();
@@ -172,27 +172,27 @@ static int run(int argc, char **argv)
 		}
 	}
 	for (unsigned i = 0; i < PLACES && !ret; i++)
-		if (scene.wanted[i])
+		if (scene.is_requested[i])
 			ret = start_place(i, folder);
 	if (!ret)
 		jp_handshake(NULL, NULL);
 	ret = stop_processes() ?: ret;
-	if (ret == -EACCES && scene.wanted[MEMFD])
+	if (ret == -EACCES && scene.is_requested[MEMFD])
 		return jp_handshake_skip("executable memfds (vm.memfd_noexec)");
 	return jp_handshake_status(argv[0], ret);
 }
 
 static const struct jp_option options[] = {
 	{.help = "Names to use (all but octal, memfd and overlay):"},
-	{"--blank", .set = &scene.wanted[0], .help = "blanks"},
-	{"--newline", .set = &scene.wanted[1], .help = "a newline"},
-	{"--backslash", .set = &scene.wanted[2], .help = "backslashes"},
-	{"--deleted", .set = &scene.wanted[3], .help = "a name that ends with (deleted)"},
-	{"--bytes", .set = &scene.wanted[4], .help = "no UTF-8"},
-	{"--long", .set = &scene.wanted[5], .help = "4000 characters"},
-	{"--octal", .set = &scene.wanted[6], .help = "a text like an escaped newline"},
-	{"--memfd", .set = &scene.wanted[MEMFD], .help = "a memfd, which has no path"},
-	{"--overlay", .set = &scene.wanted[OVERLAY], .help = "a file in an overlay"},
+	{"--blank", .set = &scene.is_requested[0], .help = "blanks"},
+	{"--newline", .set = &scene.is_requested[1], .help = "a newline"},
+	{"--backslash", .set = &scene.is_requested[2], .help = "backslashes"},
+	{"--deleted", .set = &scene.is_requested[3], .help = "a name that ends with (deleted)"},
+	{"--bytes", .set = &scene.is_requested[4], .help = "no UTF-8"},
+	{"--long", .set = &scene.is_requested[5], .help = "4000 characters"},
+	{"--octal", .set = &scene.is_requested[6], .help = "a text like an escaped newline"},
+	{"--memfd", .set = &scene.is_requested[MEMFD], .help = "a memfd, which has no path"},
+	{"--overlay", .set = &scene.is_requested[OVERLAY], .help = "a file in an overlay"},
 	{.help = "And:"},
 	{"--need", .set = &need, .words = (const char *const[]){"map_files", NULL},
 	 .help = "skip where files cannot be opened by /proc/PID/map_files"},

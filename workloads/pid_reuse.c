@@ -20,14 +20,14 @@ static struct {
 
 struct state {
 	struct jp_program program;
-	size_t ran;
+	size_t nr_runs;
 };
 
 static int run_next_path(void *context)
 {
 	struct state *state = context;
 
-	jp_path_run(&state->program.paths[state->ran++ % state->program.nr_paths]);
+	jp_path_run(&state->program.paths[state->nr_runs++ % state->program.nr_paths]);
 	return 0;
 }
 

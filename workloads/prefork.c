@@ -161,7 +161,7 @@ static const struct jp_option options[] = {
 	{"--children", .value = "N", .number = &children,
 	 .help = "children to fork before \"ready\" (default: 3)"},
 	{.help = "Steps: fork (one more child), kill (the oldest), toggle (W^X in each child)"},
-	{.more = jp_plan_options, .context = &family.plan},
+	{.get_more = jp_plan_options, .context = &family.plan},
 	{0}};
 
 static const struct jp_workload prefork = {

@@ -19,10 +19,10 @@
 enum { USE_NS = 120000000 };
 
 static struct {
-	char library[JP_FOLDER_PATH], program[JP_FOLDER_PATH], fresh[JP_FOLDER_PATH];
+	char library[JP_FOLDER_PATH], program[JP_FOLDER_PATH], replacement[JP_FOLDER_PATH];
 	unsigned variant;
 	bool programs;
-	struct jp_program own; /* emitted code that runs at the same time */
+	struct jp_program jit_program; /* emitted code that runs at the same time */
 } scene;
 
 static void run_library(const struct jp_loaded *loaded)
@@ -33,9 +33,9 @@ static void run_library(const struct jp_loaded *loaded)
 /* Replaces @path by another ELF file with one rename(). */
 static int replace_file(const char *path, struct jp_object *object)
 {
-	int ret = jp_object_write(object, scene.fresh, scene.variant++, NULL);
+	int ret = jp_object_write(object, scene.replacement, scene.variant++, NULL);
 
-	if (!ret && rename(scene.fresh, path))
+	if (!ret && rename(scene.replacement, path))
 		ret = -errno;
 	return ret;
 }
@@ -68,7 +68,7 @@ static int replace_library(void)
 
 static void run_paths_in_program(void)
 {
-	jp_paths_run(scene.own.paths, scene.own.nr_paths, USE_NS);
+	jp_paths_run(scene.jit_program.paths, scene.jit_program.nr_paths, USE_NS);
 }
 
 /* Runs a child whose program file is first replaced, then deleted. */
@@ -103,8 +103,8 @@ static int prepare(void)
 
 	return jp_folder_path(scene.library, "library.so")
 		       ?: jp_folder_path(scene.program, "program")
-		       ?: jp_folder_path(scene.fresh, "fresh")
-		       ?: jp_program_make(&scene.own, &plan)
+		       ?: jp_folder_path(scene.replacement, "fresh")
+		       ?: jp_program_make(&scene.jit_program, &plan)
 		       ?: replace_library();
 }
 

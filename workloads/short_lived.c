@@ -17,7 +17,7 @@ enum { WIDTH = 4, MS = 1000000 };
 static struct {
 	unsigned life, count; /* lifetime of a process, ms; number of processes before "ready" */
 	unsigned born;
-	struct jp_child one[WIDTH];
+	struct jp_child children[WIDTH];
 } crowd = {.life = 50};
 
 /* Makes and runs a program for @ms. Returns the exit status. */
@@ -70,7 +70,7 @@ static int start_process(struct jp_child *process)
  * Returns 0 or -ECHILD. */
 static int end_process(unsigned number)
 {
-	struct jp_child *process = &crowd.one[number % WIDTH];
+	struct jp_child *process = &crowd.children[number % WIDTH];
 
 	if (!process->pid)
 		return 0;
@@ -82,7 +82,8 @@ static int end_process(unsigned number)
 /* Replaces the oldest process by a new one. Returns 0 or -errno. */
 static int replace_oldest_process(void *context)
 {
-	return end_process(crowd.born - WIDTH) ?: start_process(&crowd.one[crowd.born % WIDTH]);
+	return end_process(crowd.born - WIDTH)
+		       ?: start_process(&crowd.children[crowd.born % WIDTH]);
 }
 
 static bool once, then_none;

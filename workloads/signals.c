@@ -47,7 +47,7 @@ static void handle_signal(int signal, siginfo_t *info, void *context)
 	/* Run no path here: the interrupted native code may hold any lock. */
 	jp_arch_read_interrupted(context, &ip, &sp);
 	if (ip - (uintptr_t)scene.mix.arena.exec < scene.mix.arena.size ||
-	    ip - scene.mix.loaded.addr < scene.mix.loaded.size) {
+	    ip - scene.mix.library.addr < scene.mix.library.size) {
 		paused = jp_path_interrupt(ip, sp, scene.own_stack);
 		jp_path_run(&scene.mix.paths[OUTER + scene.handled++ % INNER]);
 		set_timer();

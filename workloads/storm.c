@@ -19,7 +19,7 @@
 static struct {
 	unsigned acts, forks,
 		threads; /* @acts, @forks: per second; 0: acts at full speed, no forks */
-	atomic_ullong done, forked;
+	atomic_ullong nr_acts_done, nr_forked;
 } storm = {.acts = 10000, .threads = 1};
 
 /* Makes @page executable and then not executable. The kernel records only the first mprotect().
@@ -69,7 +69,7 @@ static void *make_mappings(void *context)
 		}
 		while (i < batch && !toggle_page(page + size, size))
 			i++;
-		atomic_fetch_add(&storm.done, i);
+		atomic_fetch_add(&storm.nr_acts_done, i);
 	}
 	/* Recording each act would fill the truth. */
 	after = jp_clock_now();
@@ -105,7 +105,7 @@ static void *make_forks(void *context)
 			if (pid <= 0 || waitpid(pid, NULL, 0) != pid)
 				continue;
 			jp_truth_task_released(pid, pid);
-			atomic_fetch_add(&storm.forked, 1);
+			atomic_fetch_add(&storm.nr_forked, 1);
 		}
 	}
 	if (timer >= 0)
@@ -137,7 +137,7 @@ static int run(int argc, char **argv)
 	ret = jp_path_serve_handshake(argv[0], ret, NULL, NULL);
 	for (unsigned i = 0; i < started; i++)
 		jp_thread_join(threads[i], NULL);
-	printf("%llu mappings, %llu forks in %.3f s\n", storm.done, storm.forked,
+	printf("%llu mappings, %llu forks in %.3f s\n", storm.nr_acts_done, storm.nr_forked,
 	       (jp_clock_now() - began) / 1e9);
 	return ret;
 }

@@ -24,8 +24,9 @@ static const char *const stops[] = {"safepoint", "fault", "idle-pages", NULL};
 static struct {
 	struct jp_code_heap heap;
 	unsigned stop, group;
-	unsigned filled[JP_SCHEDULE_GROUPS]; /* number of pages of each group that contain code */
-	unsigned fresh; /* number of pages that are being written, after the filled ones */
+	unsigned
+		nr_filled[JP_SCHEDULE_GROUPS]; /* number of pages of each group that contain code */
+	unsigned nr_fresh; /* number of pages that are being written, after the filled ones */
 	pthread_mutex_t lock;
 } toggling = {.heap = JP_CODE_HEAP(8), .lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -67,8 +68,8 @@ static int write_program(unsigned n)
 	unsigned page;
 
 	pthread_mutex_lock(&toggling.lock);
-	page = toggling.filled[toggling.group] + toggling.fresh;
-	toggling.fresh += page < count_group_pages();
+	page = toggling.nr_filled[toggling.group] + toggling.nr_fresh;
+	toggling.nr_fresh += page < count_group_pages();
 	pthread_mutex_unlock(&toggling.lock);
 	if (page >= count_group_pages())
 		return 0;
@@ -78,10 +79,10 @@ static int write_program(unsigned n)
 /* Publishes the code on the fresh pages, which are executable now, and lets threads run it. */
 static int publish_fresh_pages(void)
 {
-	unsigned *filled = &toggling.filled[toggling.group];
+	unsigned *filled = &toggling.nr_filled[toggling.group];
 	int ret = 0;
 
-	for (; toggling.fresh && !ret; toggling.fresh--, ++*filled) {
+	for (; toggling.nr_fresh && !ret; toggling.nr_fresh--, ++*filled) {
 		unsigned page = get_first_page(toggling.group) + *filled;
 
 		ret = jp_code_heap_load(&toggling.heap, page)
@@ -142,14 +143,14 @@ static int begin(void)
 	for (unsigned i = 0; i < groups * ((count_group_pages() + 1) / 2) && !ret; i++) {
 		toggling.group = i % groups;
 		ret = write_program(0);
-		toggling.filled[toggling.group] += toggling.fresh;
-		toggling.fresh = 0;
+		toggling.nr_filled[toggling.group] += toggling.nr_fresh;
+		toggling.nr_fresh = 0;
 	}
 	if (!ret)
 		ret = jp_region_protect(&heap->region, 0, heap->pages, PROT_READ | PROT_EXEC);
 	for (toggling.group = 0; toggling.group < groups && !ret; toggling.group++) {
-		toggling.fresh = toggling.filled[toggling.group];
-		toggling.filled[toggling.group] = 0;
+		toggling.nr_fresh = toggling.nr_filled[toggling.group];
+		toggling.nr_filled[toggling.group] = 0;
 		ret = publish_fresh_pages();
 	}
 	toggling.group = 0;
@@ -172,7 +173,7 @@ static const struct jp_option options[] = {
 	{"--stop", .number = &toggling.stop, .words = stops,
 	 .help = "threads wait outside; or fault and wait in a signal handler; or only pages "
 		 "without threads change (safepoint)"},
-	{.more = jp_code_heap_options, .context = &toggling.heap},
+	{.get_more = jp_code_heap_options, .context = &toggling.heap},
 	{.help = "step toggle: also done every period"},
 	{0}};
 

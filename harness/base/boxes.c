@@ -42,7 +42,7 @@ int jp_boxes_add(struct jp_boxes *boxes, uint32_t owner, const struct jp_box *bo
 
 static uint64_t get_key(const struct jp_boxes_node *node, enum axis axis)
 {
-	return axis == OWNER ? node->owner : axis == PLACE ? node->box.start : node->box.from;
+	return axis == OWNER ? node->owner : axis == PLACE ? node->box.start : node->box.start_time;
 }
 
 static void swap(struct jp_boxes_node *a, struct jp_boxes_node *b)
@@ -95,7 +95,7 @@ static size_t count_crossing(const struct jp_boxes_node *nodes, size_t count, si
 
 	for (size_t i = middle + 1; i < count; i++)
 		crossed += axis == PLACE ? nodes[i].box.end > split->start
-					 : nodes[i].box.until >= split->from;
+					 : nodes[i].box.end_time >= split->start_time;
 	return crossed;
 }
 
@@ -121,10 +121,11 @@ static void split_nodes(struct jp_boxes_node *nodes, size_t count, size_t middle
 
 static void include_subtree(struct jp_boxes_node *node, const struct jp_boxes_node *below)
 {
-	node->bounds = (struct jp_box){.start = jp_min(node->bounds.start, below->bounds.start),
-				       .end = jp_max(node->bounds.end, below->bounds.end),
-				       .from = jp_min(node->bounds.from, below->bounds.from),
-				       .until = jp_max(node->bounds.until, below->bounds.until)};
+	node->bounds = (struct jp_box){
+		.start = jp_min(node->bounds.start, below->bounds.start),
+		.end = jp_max(node->bounds.end, below->bounds.end),
+		.start_time = jp_min(node->bounds.start_time, below->bounds.start_time),
+		.end_time = jp_max(node->bounds.end_time, below->bounds.end_time)};
 	node->lowest = jp_min(node->lowest, below->lowest);
 	node->highest = jp_max(node->highest, below->highest);
 	node->size += below->size;
@@ -159,7 +160,8 @@ void jp_boxes_free(struct jp_boxes *boxes)
 
 static bool do_boxes_overlap(const struct jp_box *a, const struct jp_box *b)
 {
-	return a->start < b->end && b->start < a->end && a->from <= b->until && b->from <= a->until;
+	return a->start < b->end && b->start < a->end && a->start_time <= b->end_time &&
+	       b->start_time <= a->end_time;
 }
 
 bool jp_boxes_find_next(const struct jp_boxes *boxes, uint32_t owner, const struct jp_box *box,

@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An address range [@start, @end) during the times from @from to @until, inclusive. */
+/* An address range [@start, @end) during the times from @start_time to @end_time, inclusive. */
 struct jp_box {
-	uint64_t start, end, from, until;
+	uint64_t start, end, start_time, end_time;
 };
 
 /*

@@ -107,8 +107,8 @@ int jp_confine_enter(const struct jp_confine *confine, int *status, struct jp_er
 	} else {
 		jp_delegate_serve(&delegate, ends[0]);
 		*status = wait_for_child(pid);
-		if (confine->after)
-			*status = confine->after(confine->context, *status);
+		if (confine->choose_status)
+			*status = confine->choose_status(confine->context, *status);
 		ret = 1;
 	}
 	close(ends[0]);

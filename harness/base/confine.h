@@ -15,7 +15,7 @@ struct jp_confine {
 	int channel;
 	/* Called in the waiting process after the confined process ended with @status; returns the
 	 * waiting process's exit status. NULL: use @status. */
-	int (*after)(void *context, int status);
+	int (*choose_status)(void *context, int status);
 	void *context;
 };
 

@@ -41,8 +41,8 @@ static int open_folder(struct jp_delegate *delegate, size_t i, const char *path,
 	delegate->folders[i].path = path;
 	delegate->folders[i].fd = open_named_path(path);
 	failed = delegate->folders[i].fd < 0 ? delegate->folders[i].fd : 0;
-	delegate->folders[i].real = realpath(path, NULL);
-	if (!failed && !delegate->folders[i].real)
+	delegate->folders[i].real_path = realpath(path, NULL);
+	if (!failed && !delegate->folders[i].real_path)
 		failed = -errno;
 	return jp_is_shortage(-failed) ? jp_fail(err, -failed, "%s: %s", path, strerror(-failed))
 				       : 0;
@@ -90,7 +90,7 @@ void jp_delegate_close(struct jp_delegate *delegate)
 	for (size_t i = 0; i < JP_DELEGATE_FOLDERS; i++) {
 		if (delegate->folders[i].fd >= 0)
 			close(delegate->folders[i].fd);
-		free(delegate->folders[i].real);
+		free(delegate->folders[i].real_path);
 	}
 	if (delegate->input >= 0)
 		close(delegate->input);
@@ -156,7 +156,7 @@ static int open_folder_of(const struct jp_delegate *delegate, const char *path, 
 {
 	for (size_t i = 0; i < JP_DELEGATE_FOLDERS; i++) {
 		const char *rest = skip_folder(path, delegate->folders[i].path)
-					   ?: skip_folder(path, delegate->folders[i].real);
+					   ?: skip_folder(path, delegate->folders[i].real_path);
 
 		if (rest && delegate->folders[i].fd >= 0)
 			return open_path_below(delegate->folders[i].fd, rest, base);

@@ -36,8 +36,8 @@ struct jp_delegate {
 	int input; /* descriptor; -1: none */
 	struct {
 		const char *path;
-		char *real; /* absolute path without links */
-		int fd;     /* -1: none */
+		char *real_path; /* absolute path without links */
+		int fd;          /* -1: none */
 	} folders[JP_DELEGATE_FOLDERS];
 };
 

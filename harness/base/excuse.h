@@ -15,7 +15,7 @@ struct jp_excuse {
 	 * word for each pattern ("attach", "--synth=none", "publish=map:*", "-B" of
 	 * "inject=perf,-B", "at=STEP") and none for a pattern behind "!". NULL: to every case. With
 	 * --publish-children=HOW, "publish=" means HOW in forked processes. */
-	const char *when;
+	const char *condition;
 	const char *metrics; /* patterns of metrics, separated by blanks */
 	/* Causes, by validators' words or by ids, separated by blanks; "*": any. */
 	const char *causes;

@@ -47,31 +47,31 @@ static int take_line(struct jp_lines *lines, const char *end, char *text, size_t
 	const bool is_text = !memchr(lines->text, '\0', length);
 
 	snprintf(text, size, "%.*s", (int)length, lines->text);
-	lines->filled -= length + 1;
-	memmove(lines->text, end + 1, lines->filled);
+	lines->nr_filled -= length + 1;
+	memmove(lines->text, end + 1, lines->nr_filled);
 	return is_text ? 0 : -EBADMSG;
 }
 
 int jp_lines_next(struct jp_lines *lines, int fd, uint64_t deadline, char *text, size_t size)
 {
 	for (;;) {
-		const char *end = memchr(lines->text, '\n', lines->filled);
+		const char *end = memchr(lines->text, '\n', lines->nr_filled);
 		ssize_t nr_read;
 		int ret;
 
 		if (end)
 			return take_line(lines, end, text, size);
-		if (lines->filled == sizeof(lines->text))
+		if (lines->nr_filled == sizeof(lines->text))
 			return -EPROTO;
 		ret = wait_for_data(fd, lines->writer ?: -1, deadline);
 		if (ret)
 			return ret;
-		nr_read =
-			read(fd, lines->text + lines->filled, sizeof(lines->text) - lines->filled);
+		nr_read = read(fd, lines->text + lines->nr_filled,
+			       sizeof(lines->text) - lines->nr_filled);
 		if (nr_read == 0)
 			return -EPIPE;
 		if (nr_read < 0 && errno != EINTR)
 			return -errno;
-		lines->filled += nr_read > 0 ? (size_t)nr_read : 0;
+		lines->nr_filled += nr_read > 0 ? (size_t)nr_read : 0;
 	}
 }

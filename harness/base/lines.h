@@ -7,7 +7,7 @@
 /* A buffer for reading lines from a pipe that another program writes; starts as all zero. */
 struct jp_lines {
 	char text[1024]; /* bytes that were read, but not yet returned */
-	size_t filled;
+	size_t nr_filled;
 	/* A pidfd of the writing process; 0: unknown. Its exit counts as the end of file, even if
 	 * other processes keep the pipe open. */
 	int writer;

@@ -17,9 +17,10 @@ static const struct jp_option *find_row(const struct jp_option *options, jp_opti
 {
 	const struct jp_option *option = NULL;
 
-	for (; options && !option && (options->name || options->help || options->more); options++) {
-		if (options->more)
-			option = find_row(options->more(options->context), visit, context);
+	for (; options && !option && (options->name || options->help || options->get_more);
+	     options++) {
+		if (options->get_more)
+			option = find_row(options->get_more(options->context), visit, context);
 		else if (visit(options, context))
 			option = options;
 	}
@@ -77,7 +78,7 @@ static int take_number(const struct jp_option *option, const char *text, struct 
 	if (option->number)
 		*option->number = (unsigned)number;
 	else
-		*option->wide = number;
+		*option->number64 = number;
 	return 0;
 }
 
@@ -113,8 +114,8 @@ static int take_word(const struct jp_option *option, const char *text, struct jp
 
 static int take_value(const struct jp_option *option, const char *text, struct jp_error *err)
 {
-	if (option->take)
-		return option->take(option, text, err);
+	if (option->parse)
+		return option->parse(option, text, err);
 	if (option->words)
 		return take_word(option, text, err);
 	if (!option->text)
@@ -221,7 +222,7 @@ static bool is_row_of_option(const struct jp_option *option, void *data)
 {
 	int *count = data;
 
-	return is_operand(option) && (option->rest || !(*count)--);
+	return is_operand(option) && (option->operands || !(*count)--);
 }
 
 static int read_operand(struct command_line *line, struct jp_error *err)
@@ -234,21 +235,21 @@ static int read_operand(struct command_line *line, struct jp_error *err)
 		return jp_fail(err, EINVAL, "one operand too many: '%s'", text);
 	if (check_modes(line, option, err))
 		return -EINVAL;
-	if (!option->rest) {
+	if (!option->operands) {
 		*place = text;
 		line->operands++;
 		return take_value(option, text, err);
 	}
-	if (!option->rest->count)
-		option->rest->list = option->verbatim ? &line->argv[line->position] : place;
+	if (!option->operands->count)
+		option->operands->list = option->verbatim ? &line->argv[line->position] : place;
 	if (option->verbatim) {
-		option->rest->count = line->argc - line->position;
+		option->operands->count = line->argc - line->position;
 		line->position = line->argc;
 		return 0;
 	}
 	*place = text;
 	line->operands++;
-	option->rest->count++;
+	option->operands->count++;
 	return 0;
 }
 
@@ -270,7 +271,8 @@ static int read_word(struct command_line *line, struct jp_error *err)
 
 static bool is_missing(const struct jp_option *option, void *mode)
 {
-	return option->needed && !*option->text && (*(unsigned *)mode & (option->modes ?: ~0U));
+	return option->is_required && !*option->text &&
+	       (*(unsigned *)mode & (option->modes ?: ~0U));
 }
 
 int jp_options_read(const struct jp_option *options, int argc, char **argv, struct jp_error *err)
@@ -339,7 +341,7 @@ void jp_option_print_values(const struct jp_option *option, FILE *out)
 	else if (option->words)
 		for (const char *const *word = option->words; *word; word++)
 			fprintf(out, "%s\n", *word);
-	else if (option->text || option->rest)
+	else if (option->text || option->operands)
 		fputs(JP_OPTION_FILES "\n", out);
 }
 

@@ -16,8 +16,9 @@ struct jp_operands {
 /*
  * A row of a command line's table: an option ("--seed"), an operand ("FILE": no dash), a line of
  * text (no name, only @help), or another table. An empty row ends the table. A row stores its value
- * in one of @set, @clear, @text, @number, @wide, @take or @rest. A row with only @set or @clear is
- * a switch, an option without a value. Values come as "--seed=1", "--seed 1" or, with a short name,
+ * in one of @set, @clear, @text, @number, @number64, @parse or @operands. A row with only @set or
+ * @clear is a switch, an option without a value. Values come as "--seed=1", "--seed 1" or, with a
+ * short name,
  * "-s1".
  */
 struct jp_option {
@@ -34,28 +35,28 @@ struct jp_option {
 	const char **second; /* destination of a second value of the option */
 	/* Destination of a number from @min to @max; with @words: of the chosen word's index. */
 	unsigned *number;
-	uint64_t *wide;           /* destination of a 64-bit number from @min to @max */
+	uint64_t *number64;       /* destination of a 64-bit number from @min to @max */
 	uint64_t min, max;        /* range of a number; @max 0: no upper limit */
 	const char *const *words; /* the allowed values, NULL-terminated; NULL: any */
 	/* Handles the value @text; option->context is for its use. Returns 0, or -errno and a
 	 * sentence that states the fault. */
-	int (*take)(const struct jp_option *option, const char *text, struct jp_error *err);
-	struct jp_operands *rest; /* destination of all remaining operands */
-	/* With @rest: every word after the first operand is an operand, even if it begins with
+	int (*parse)(const struct jp_option *option, const char *text, struct jp_error *err);
+	struct jp_operands *operands; /* destination of all remaining operands */
+	/* With @operands: every word after the first operand is an operand, even if it begins with
 	 * '-'. */
 	bool verbatim;
 
 	/* Returns another table, whose rows replace this row. */
-	const struct jp_option *(*more)(void *context);
+	const struct jp_option *(*get_more)(void *context);
 	void *context;
 
-	bool needed; /* for @text: fail if the command line does not have it */
+	bool is_required; /* for @text: fail if the command line does not have it */
 	/* Modes of the command in which the row is allowed, as a bit mask; 0: all. Rows without a
 	 * common mode exclude each other. The lowest mode that all given rows allow decides which
-	 * rows are @needed. */
+	 * rows are @is_required. */
 	unsigned modes;
 	/* Prints the row's possible values to @out, a line each, optionally with a tab and a
-	 * description. NULL: the values are @words, or file names for @text or @rest without
+	 * description. NULL: the values are @words, or file names for @text or @operands without
 	 * words. */
 	void (*print_values)(FILE *out);
 };

@@ -23,7 +23,7 @@ static struct {
 	/* Descriptor of the parent folder, valid even if the path changes. */
 	int parent;
 	int dir; /* descriptor of the folder; -1: not open yet */
-	bool made;
+	bool is_created;
 } folder = {.parent = -1, .dir = -1};
 
 int jp_output_folder_begin(const char *path, struct jp_error *err)
@@ -69,8 +69,8 @@ static int open_folder(struct jp_error *err)
 
 	if (folder.dir >= 0)
 		return 0;
-	folder.made = mkdirat(folder.parent, folder.name, 0755) == 0;
-	if (!folder.made && errno != EEXIST)
+	folder.is_created = mkdirat(folder.parent, folder.name, 0755) == 0;
+	if (!folder.is_created && errno != EEXIST)
 		return jp_fail(err, errno, "%s: %s", folder.path, strerror(errno));
 	dir = openat(folder.parent, folder.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (dir < 0)
@@ -154,7 +154,7 @@ void jp_output_folder_end(void)
 		return;
 	forget_temporary();
 	close(jp_steal_fd(&folder.dir));
-	if (folder.made)
+	if (folder.is_created)
 		unlinkat(folder.parent, folder.name, AT_REMOVEDIR); /* fails if it has files */
-	folder.made = false;
+	folder.is_created = false;
 }

@@ -29,13 +29,13 @@ struct jp_text *jp_text_keep(struct jp_text_pool *pool, const void *bytes, size_
 	head = jp_map_at(&pool->by_hash, hash_bytes(bytes, size), sizeof(struct jp_text *));
 	if (!head)
 		return NULL;
-	for (text = *head; text; text = text->same)
+	for (text = *head; text; text = text->next_same_hash)
 		if (text->size == size && memcmp(text->bytes, bytes, size) == 0)
 			return text;
 	text = malloc(sizeof(*text) + size + 1);
 	if (!text)
 		return NULL;
-	*text = (struct jp_text){.same = *head, .number = pool->count++, .size = size};
+	*text = (struct jp_text){.next_same_hash = *head, .number = pool->count++, .size = size};
 	memcpy(text->bytes, bytes, size);
 	text->bytes[size] = '\0';
 	*head = text;

@@ -9,9 +9,9 @@
  * empty. */
 struct jp_text {
 	struct jp_text *next; /* the text that was added after this text; NULL: none was */
-	struct jp_text *same; /* used by the pool: the next text with the same hash */
-	void *value;          /* for the user of the pool; NULL at first */
-	size_t number;        /* number of texts that were added before this text */
+	struct jp_text *next_same_hash; /* used by the pool: the next text with the same hash */
+	void *value;                    /* for the user of the pool; NULL at first */
+	size_t number;                  /* number of texts that were added before this text */
 	size_t size;
 	char bytes[]; /* @size bytes, and a NUL */
 };

@@ -220,7 +220,7 @@ int jp_adapter_line(struct jp_adapter *adapter, char *text, size_t size, uint64_
 
 	if (ret == -EPROTO)
 		return jp_fail(received, EPROTO, "wrote %zu bytes without a newline",
-			       adapter->lines.filled);
+			       adapter->lines.nr_filled);
 	if (ret == -EBADMSG)
 		return jp_fail(received, EPROTO, "wrote '%.300s' and a NUL byte", text);
 	if (ret == -ETIMEDOUT)

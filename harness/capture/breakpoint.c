@@ -34,19 +34,19 @@ enum {
 
 /* State of an instruction. */
 struct instruction {
-	bool hit; /* a breakpoint took a sample there */
-	bool ran; /* its function ran while it had a breakpoint */
+	bool hit;     /* a breakpoint took a sample there */
+	bool has_run; /* its function ran while it had a breakpoint */
 };
 
 struct job {
 	struct jp_session *session;
 	struct jp_tids threads; /* the threads of the process when the breakpoints were set */
 	/* Addresses of instructions, in the order in which they get breakpoints; those before index
-	 * @tried have had theirs. An address that did not run within its time limit is appended
+	 * @nr_tried have had theirs. An address that did not run within its time limit is appended
 	 * again. */
 	uint64_t *addrs;
-	size_t nr_addrs, addrs_capacity, tried;
-	size_t armed;               /* number of breakpoints that are set, from @tried on */
+	size_t nr_addrs, addrs_capacity, nr_tried;
+	size_t armed;               /* number of breakpoints that are set, from @nr_tried on */
 	uint64_t set_at;            /* the time when they were set */
 	uint64_t limit;             /* time limit in ns for the breakpoints that are set together */
 	struct jp_map instructions; /* address -> struct instruction, of each of @addrs */
@@ -103,7 +103,7 @@ static int list_instructions(struct job *job, struct jp_error *err)
 	jp_truth_free(truth);
 	if (ret)
 		return jp_fail(err, -ret, "out of memory for the instructions");
-	jp_sort(job->addrs + job->tried, job->nr_addrs - job->tried, jp_compare_by_value);
+	jp_sort(job->addrs + job->nr_tried, job->nr_addrs - job->nr_tried, jp_compare_by_value);
 	return job->nr_addrs ? 0
 			     : jp_fail(err, EOPNOTSUPP,
 				       "breakpoint: needs a process that runs emitted functions "
@@ -177,7 +177,7 @@ static void note_hit(void *context, uint64_t id)
 /* Returns whether each of the breakpoints that are set has a sample. The session must be locked. */
 static bool have_all_hit(const struct job *job)
 {
-	for (size_t i = job->tried; i < job->tried + job->armed; i++)
+	for (size_t i = job->nr_tried; i < job->nr_tried + job->armed; i++)
 		if (!((struct instruction *)jp_map_find(&job->instructions, job->addrs[i]))->hit)
 			return false;
 	return true;
@@ -240,15 +240,15 @@ static int repeat_idle(struct job *job, struct jp_error *err)
 
 	if (!truth)
 		return -EINVAL;
-	for (size_t i = job->tried; i < job->tried + job->armed && !ret; i++) {
+	for (size_t i = job->nr_tried; i < job->nr_tried + job->armed && !ret; i++) {
 		const bool ran = has_run(job, truth, job->addrs[i]);
 		struct instruction *insn;
 		bool is_idle;
 
 		pthread_mutex_lock(&job->session->lock);
 		insn = jp_map_find(&job->instructions, job->addrs[i]);
-		insn->ran |= ran;
-		is_idle = !insn->ran && !insn->hit;
+		insn->has_run |= ran;
+		is_idle = !insn->has_run && !insn->hit;
 		pthread_mutex_unlock(&job->session->lock);
 		if (is_idle && push_address(job, job->addrs[i]))
 			ret = jp_fail(err, ENOMEM, "out of memory for the instructions");
@@ -263,8 +263,8 @@ static int arm_group(struct job *job, struct jp_error *err)
 	int ret = list_threads(job, err);
 
 	job->armed = 0;
-	while (job->armed < TOGETHER && job->tried + job->armed < job->nr_addrs && !ret) {
-		ret = arm_breakpoint(job, job->addrs[job->tried + job->armed], err);
+	while (job->armed < TOGETHER && job->nr_tried + job->armed < job->nr_addrs && !ret) {
+		ret = arm_breakpoint(job, job->addrs[job->nr_tried + job->armed], err);
 		job->armed += !ret;
 	}
 	job->set_at = jp_clock_now();
@@ -292,7 +292,7 @@ static int run_group(struct job *job, struct jp_error *err)
 		disable_group(job, first);
 		ret = repeat_idle(job, err);
 	}
-	job->tried += job->armed;
+	job->nr_tried += job->armed;
 	jp_open_close(session, first);
 	return ret ?: !is_ending;
 }
@@ -304,9 +304,9 @@ static void *run_job(void *context)
 	int ret = 1;
 
 	/* The workload may emit further functions meanwhile. */
-	while (ret > 0 && job->tried < job->nr_addrs) {
+	while (ret > 0 && job->nr_tried < job->nr_addrs) {
 		ret = run_group(job, err);
-		if (ret > 0 && job->tried == job->nr_addrs && list_instructions(job, err))
+		if (ret > 0 && job->nr_tried == job->nr_addrs && list_instructions(job, err))
 			ret = -EINVAL;
 	}
 	jp_worker_done(job->session, ret < 0 ? ret : 0);
@@ -377,7 +377,7 @@ static void stop(struct jp_session *session)
 
 	jp_recorder_stop(session);
 	for (size_t cursor = 0; (insn = jp_map_next(&job->instructions, &cursor, NULL));) {
-		session->info.breakpoints += insn->hit || insn->ran;
+		session->info.breakpoints += insn->hit || insn->has_run;
 		session->info.breakpoints_hit += insn->hit;
 	}
 }

@@ -41,8 +41,8 @@ struct wanted {
 	size_t size;
 	uint32_t maj, min;
 	uint64_t ino, gen;
-	bool known; /* @gen was read from the file, and may be 0 */
-	bool live;  /* the kernel's mapping record stated the generation */
+	bool is_gen_known;    /* @gen was read from the file, and may be 0 */
+	bool is_gen_recorded; /* the kernel's mapping record stated the generation */
 	char name[];
 };
 
@@ -64,9 +64,9 @@ static void write_line(struct jp_elf_copies *copies, const char *build_id, uint6
 {
 	fprintf(copies->index, "%s %x:%x %llu", build_id, file->maj, file->min,
 		(unsigned long long)file->ino);
-	if (file->known)
+	if (file->is_gen_known)
 		fprintf(copies->index, ".%llu%s", (unsigned long long)file->gen,
-			file->live ? "" : "s");
+			file->is_gen_recorded ? "" : "s");
 	fprintf(copies->index, " #%016llx ", (unsigned long long)digest);
 	/* /proc/PID/maps writes a newline as \012 but does not escape a backslash, so there a name
 	 * with "\012" is ambiguous; here it is not. */
@@ -164,7 +164,7 @@ static void *copy_thread(void *context)
 		pthread_mutex_unlock(&copies->lock);
 		if (copies->open_at_end) {
 			file->fd = open_if_same(file->name, file->ino, file->gen);
-			file->known = file->fd >= 0 && read_generation(file->fd, &file->gen);
+			file->is_gen_known = file->fd >= 0 && read_generation(file->fd, &file->gen);
 		}
 		if (file->fd >= 0 || file->image)
 			save_copy(copies, file->fd, file->image, file->size, file);
@@ -317,10 +317,13 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 	if (!file)
 		return;
 	*is_known = true;
-	*file = (struct wanted){
-		.maj = map->maj, .min = map->min, .ino = map->ino, .gen = gen, .live = gen != 0};
+	*file = (struct wanted){.maj = map->maj,
+				.min = map->min,
+				.ino = map->ino,
+				.gen = gen,
+				.is_gen_recorded = gen != 0};
 	if (!copies->open_at_end)
-		file->known = read_generation(fd, &file->gen);
+		file->is_gen_known = read_generation(fd, &file->gen);
 	file->fd = jp_steal_fd(&fd);
 	memcpy(file->name, map->name, length);
 	request_copy(copies, file);

@@ -15,7 +15,7 @@ int jp_event_owner_direct(struct jp_map *owners, int32_t tid, uint64_t from)
 	if (!life)
 		return -ENOMEM;
 	if (life->owner != tid || life->closed != UINT64_MAX) {
-		life->earlier = life->closed != UINT64_MAX ? 0 : life->owner;
+		life->earlier_owner = life->closed != UINT64_MAX ? 0 : life->owner;
 		life->owner = tid;
 		life->closed = UINT64_MAX;
 	}
@@ -47,9 +47,9 @@ bool jp_event_owner_duplicate(struct jp_map *owners, int32_t tid, int32_t owner,
 		return true;
 	if (!once || time >= life->created)
 		return false;
-	if (!life->earlier)
-		life->earlier = owner;
-	return life->earlier != owner;
+	if (!life->earlier_owner)
+		life->earlier_owner = owner;
+	return life->earlier_owner != owner;
 }
 
 void jp_event_owner_exit(struct jp_map *owners, int32_t tid, uint64_t time)

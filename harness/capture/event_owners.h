@@ -15,7 +15,7 @@
  */
 struct jp_event_owner { /* the owner of a thread's records */
 	int32_t owner;
-	int32_t earlier; /* the owner until @created; 0: none */
+	int32_t earlier_owner; /* the owner until @created; 0: none */
 	/* When @owner's events were on, in ns, until the thread's exit; @closed 0: no owner yet;
 	 * UINT64_MAX: the thread lives. */
 	uint64_t created, closed;

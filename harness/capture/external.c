@@ -49,14 +49,14 @@ struct jp_external {
 	bool listens;
 	/* The last order; this and the members below are under the session's lock. */
 	const struct order *order;
-	bool answered;  /* the adapter has answered @order */
-	bool has_ended; /* the adapter's output has ended */
+	bool has_answered; /* the adapter has answered @order */
+	bool has_ended;    /* the adapter's output has ended */
 	struct jp_error err;
 };
 
 static bool is_done(const struct jp_external *external)
 {
-	return external->order == &orders[FINISH] && external->answered;
+	return external->order == &orders[FINISH] && external->has_answered;
 }
 
 /* Notes as an error that @received, a predicate about the adapter, is not allowed now. Keeps an
@@ -68,13 +68,13 @@ static void refuse_line(struct jp_external *external, const char *received)
 
 	if (external->err.text[0])
 		return;
-	if (!external->answered)
+	if (!external->has_answered)
 		snprintf(expected, sizeof(expected), "'%s'", order->answer);
 	else
 		snprintf(expected, sizeof(expected), "%s",
 			 is_done(external) ? "its end" : "'samples N' or 'exited'");
 	jp_adapter_broken(&external->adapter, received,
-			  external->answered ? order->after : order->before, expected,
+			  external->has_answered ? order->after : order->before, expected,
 			  &external->err);
 }
 
@@ -92,12 +92,12 @@ static void handle_line(struct jp_external *external, const char *line)
 {
 	struct jp_session *session = external->session;
 	const bool records =
-		(external->order != &orders[BEGIN] || external->answered) && !is_done(external);
+		(external->order != &orders[BEGIN] || external->has_answered) && !is_done(external);
 	struct jp_error received;
 	uint64_t samples;
 
-	if (!external->answered && strcmp(line, external->order->answer) == 0) {
-		external->answered = true;
+	if (!external->has_answered && strcmp(line, external->order->answer) == 0) {
+		external->has_answered = true;
 	} else if (records && strcmp(line, "exited") == 0) {
 		session->exited = true;
 	} else if (records && is_count(line, &samples)) {
@@ -151,7 +151,7 @@ static int wait_for_adapter(struct jp_external *external, bool ends, unsigned in
 	int error = 0, ret = 0;
 
 	pthread_mutex_lock(&session->lock);
-	while (!(ends ? external->has_ended : external->answered) && !external->err.text[0] &&
+	while (!(ends ? external->has_ended : external->has_answered) && !external->err.text[0] &&
 	       !error)
 		error = pthread_cond_timedwait(&session->changed, &session->lock, &until);
 	if (error)
@@ -180,7 +180,7 @@ static int give_order(struct jp_external *external, const struct order *order, s
 	if (external->err.text[0])
 		ret = jp_fail(err, EIO, "%s", external->err.text);
 	external->order = order;
-	external->answered = false;
+	external->has_answered = false;
 	pthread_mutex_unlock(&session->lock);
 	if (ret)
 		return ret;

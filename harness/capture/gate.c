@@ -36,7 +36,7 @@ struct jp_gate {
 	bool overlong; /* discard the rest of this line */
 	pid_t pid;     /* the announced process; 0: none */
 	int pidfd;     /* pidfd of @pid; -1: none */
-	bool open;
+	bool is_open;
 	uint64_t enabling, enabled;
 	/* Time given to records that the next announcement causes, see
 	 * jp_intervals_get_backfill_time(). */
@@ -221,8 +221,9 @@ static int announce_process(struct jp_gate *gate, const char *text, struct jp_er
 	uint64_t pid;
 	int ret;
 
-	if (!jp_number(text, 1, INT32_MAX, &pid) || gate->open) {
-		send_answer(gate, "failed %s", gate->open ? "an interval is open" : "announce PID");
+	if (!jp_number(text, 1, INT32_MAX, &pid) || gate->is_open) {
+		send_answer(gate, "failed %s",
+			    gate->is_open ? "an interval is open" : "announce PID");
 		return 0;
 	}
 	forget_process(gate);
@@ -240,15 +241,15 @@ static int open_gate(struct jp_gate *gate, struct jp_error *err)
 {
 	int ret;
 
-	if (!gate->pid || gate->open) {
+	if (!gate->pid || gate->is_open) {
 		send_answer(gate, "failed %s",
-			    gate->open ? "an interval is open" : "nobody announced");
+			    gate->is_open ? "an interval is open" : "nobody announced");
 		return 0;
 	}
 	gate->enabling = jp_clock_now();
 	ret = gate->policy->switch_events(gate->session, true, err);
 	gate->enabled = jp_clock_now();
-	gate->open = !ret;
+	gate->is_open = !ret;
 	return send_result(gate, ret, err);
 }
 
@@ -261,13 +262,13 @@ static int close_gate(struct jp_gate *gate, struct jp_error *err)
 	fprintf(gate->out, "interval %d %llu %llu %llu %llu\n", gate->pid,
 		(unsigned long long)gate->enabling, (unsigned long long)gate->enabled,
 		(unsigned long long)disabling, (unsigned long long)gate->date);
-	gate->open = false;
+	gate->is_open = false;
 	return ret;
 }
 
 static int stop_gate(struct jp_gate *gate, struct jp_error *err)
 {
-	if (!gate->open) {
+	if (!gate->is_open) {
 		send_answer(gate, "failed no interval is open");
 		return 0;
 	}
@@ -313,7 +314,7 @@ static int end_gate(struct jp_gate *gate, struct jp_error *err)
 {
 	struct jp_error unwritten;
 	char path[4096] = "intervals";
-	int ret = gate->open ? close_gate(gate, err) : 0;
+	int ret = gate->is_open ? close_gate(gate, err) : 0;
 	int bad;
 
 	jp_path_build(path, sizeof(path), NULL, "%s/intervals", gate->session->dir);
@@ -343,7 +344,8 @@ static void *serve_requests(void *context)
 		is_ending = fds[1].revents;
 		if (fds[0].revents)
 			ret = read_requests(gate, &worker->err);
-		else if (fds[2].revents && gate->open) /* the process ended within its interval */
+		else if (fds[2].revents &&
+			 gate->is_open) /* the process ended within its interval */
 			ret = close_gate(gate, &worker->err);
 		if (fds[2].revents && !fds[0].revents)
 			forget_process(gate);

@@ -96,14 +96,14 @@ const struct jp_option *jp_capture_rows(void *context)
 		 .help = "watch all processes; with COMMAND, only while it runs"},
 		{"--freq", "-F", "HZ", .number = &options->frequency, .min = 1, .max = 1000000,
 		 .help = "samples per second and thread (default: 997)"},
-		{"--stack", NULL, "N", .take = parse_stack, .context = options,
+		{"--stack", NULL, "N", .parse = parse_stack, .context = options,
 		 .help = "bytes of user stack with each sample (default: 0)"},
 		{"--no-chain", .clear = &options->chain, .help = "do not record callchains"},
 		{"--callchain", .set = &options->deferred, .words = callchains,
 		 .help = "when the kernel walks the user part of callchains: sample (default): at "
 			 "once; deferred: when the thread returns to user space (since Linux "
 			 "6.19)"},
-		{"--synth", NULL, "WHAT", .take = parse_synth, .context = options,
+		{"--synth", NULL, "WHAT", .parse = parse_synth, .context = options,
 		 .help = "which mappings older than the capture to record: none, paths, exec "
 			 "(default), all"},
 		{"--task-clock", .set = &options->task_clock,
@@ -113,9 +113,10 @@ const struct jp_option *jp_capture_rows(void *context)
 		 .help = "fail if the kernel may not be sampled (default: leave it out)"},
 		{"--all-maps", .set = &options->all_maps,
 		 .help = "record mappings of data, too, as --stack does"},
-		{"--ring", NULL, "BYTES", .wide = &options->ring, .max = 1 << 30,
+		{"--ring", NULL, "BYTES", .number64 = &options->ring, .max = 1 << 30,
 		 .help = "size of each CPU's ring buffer of samples"},
-		{"--sideband-ring", NULL, "BYTES", .wide = &options->sideband_ring, .max = 1 << 30,
+		{"--sideband-ring", NULL, "BYTES", .number64 = &options->sideband_ring,
+		 .max = 1 << 30,
 		 .help = "size of each CPU's ring buffer of mappings, processes and names"},
 		{"--elf", .set = &options->late_elf, .words = late},
 		{0}};

@@ -126,7 +126,7 @@ int jp_probe(const struct jp_capture_options *options, const struct jp_probe_eve
 		try_event(&list, "attr.defer_callchain (since Linux 6.19)", &attr, pid);
 	}
 	event->attr(&attr, &at_once, &required);
-	try_event(&list, event->thing, &attr, pid);
+	try_event(&list, event->missing_name, &attr, pid);
 	if (options->need_kernel) {
 		jp_attr_sampling(&attr, &at_once, &kernel, 1);
 		try_event(&list, "perf_event_open of samples in the kernel", &attr, pid);

@@ -10,7 +10,7 @@
 
 /* A sampling event that a capture needs. */
 struct jp_probe_event {
-	const char *thing; /* the event's name in the list of missing things */
+	const char *missing_name; /* the event's name in the list of missing things */
 	void (*attr)(struct perf_event_attr *attr, const struct jp_capture_options *options,
 		     const struct jp_abilities *abilities);
 };

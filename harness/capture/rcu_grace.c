@@ -23,7 +23,7 @@ static void *wait_for_periods(void *context)
 		if (__atomic_load_n(&grace->stopping, __ATOMIC_ACQUIRE))
 			return NULL;
 		membarrier(MEMBARRIER_CMD_GLOBAL);
-		__atomic_store_n(&grace->passed, 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&grace->has_passed, 1, __ATOMIC_RELEASE);
 	}
 }
 
@@ -32,7 +32,7 @@ int jp_grace_start(struct jp_grace *grace, struct jp_error *err)
 	const long known = membarrier(MEMBARRIER_CMD_QUERY);
 	int ret;
 
-	*grace = (struct jp_grace){.passed = 1};
+	*grace = (struct jp_grace){.has_passed = 1};
 	if (known < 0 || !(known & MEMBARRIER_CMD_GLOBAL))
 		return 0;
 	sem_init(&grace->request, 0, 0);
@@ -45,13 +45,13 @@ void jp_grace_ask(struct jp_grace *grace)
 {
 	if (!grace->runs)
 		return;
-	__atomic_store_n(&grace->passed, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&grace->has_passed, 0, __ATOMIC_RELAXED);
 	sem_post(&grace->request);
 }
 
 bool jp_grace_passed(const struct jp_grace *grace)
 {
-	return __atomic_load_n(&grace->passed, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&grace->has_passed, __ATOMIC_ACQUIRE);
 }
 
 void jp_grace_stop(struct jp_grace *grace)

@@ -20,7 +20,7 @@ struct jp_grace {
 	/* Whether the thread runs: not if the kernel has no membarrier(), or refuses it because of
 	 * nohz_full. */
 	bool runs;
-	int passed, stopping; /* atomic */
+	int has_passed, stopping; /* atomic */
 };
 
 /* Starts the thread. Returns 0, or -errno and a message. */

@@ -64,7 +64,7 @@ static int parse_key_value(struct jp_case_parser *p, char *word)
 	struct jp_case *cas = p->cas;
 	const struct {
 		const char *key;
-		unsigned max, *to;
+		unsigned max, *destination;
 		const char *expected;
 	} numbers[] = {
 		{"samples", 10000000, &cas->samples, "a number of at least 1"},
@@ -83,7 +83,7 @@ static int parse_key_value(struct jp_case_parser *p, char *word)
 			continue;
 		if (!jp_number(value, 1, numbers[i].max, &number))
 			return jp_case_refuse(p, word, value, numbers[i].expected);
-		*numbers[i].to = (unsigned)number;
+		*numbers[i].destination = (unsigned)number;
 		return 0;
 	}
 	if (strcmp(word, "control") == 0) {

@@ -41,7 +41,7 @@ struct jp_case_variants {
 	struct {
 		const struct jp_case_axis *axis;
 		const char *values[JP_CASE_VALUES];
-		size_t nr_values, now;
+		size_t nr_values, current;
 	} axes[JP_CASE_AXES];
 	size_t nr_axes;
 };

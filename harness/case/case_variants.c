@@ -171,9 +171,9 @@ int jp_case_vary(struct jp_case_parser *p, const char *text)
 bool jp_case_next_variant(struct jp_case_parser *p)
 {
 	for (size_t i = p->variants.nr_axes; i--;) {
-		if (++p->variants.axes[i].now < p->variants.axes[i].nr_values)
+		if (++p->variants.axes[i].current < p->variants.axes[i].nr_values)
 			return true;
-		p->variants.axes[i].now = 0;
+		p->variants.axes[i].current = 0;
 	}
 	return false;
 }
@@ -193,7 +193,7 @@ static const char *get_current_value(struct jp_case_parser *p, const char **text
 		return NULL;
 	}
 	*text = end + 1;
-	return p->variants.axes[index].values[p->variants.axes[index].now];
+	return p->variants.axes[index].values[p->variants.axes[index].current];
 }
 
 char *jp_case_replace_axes(struct jp_case_parser *p, const char *text)
@@ -239,7 +239,8 @@ static int check_condition(struct jp_case_parser *p, const char *word)
 		return jp_case_refuse(p, "condition", word, "an axis that the first line varies");
 	if (check_list(p, axis, list, end))
 		return -EINVAL;
-	return is_listed(list, end, p->variants.axes[index].values[p->variants.axes[index].now]);
+	return is_listed(list, end,
+			 p->variants.axes[index].values[p->variants.axes[index].current]);
 }
 
 int jp_case_where(struct jp_case_parser *p, char **text)

@@ -25,15 +25,16 @@ bool jp_scope_parse(const char *tool, const char *range, struct jp_scope *scope)
 	size_t length = dots ? (size_t)(dots - range) : strlen(range);
 	const char *to = dots ? dots + 2 : range;
 
-	if (!tool[0] || strlen(tool) >= sizeof(scope->tool) || length >= sizeof(scope->from) ||
-	    strlen(to) >= sizeof(scope->to) || (!length && !to[0]))
+	if (!tool[0] || strlen(tool) >= sizeof(scope->tool) ||
+	    length >= sizeof(scope->first_version) || strlen(to) >= sizeof(scope->last_version) ||
+	    (!length && !to[0]))
 		return false;
 	strcpy(scope->tool, tool);
-	memcpy(scope->from, range, length);
-	scope->from[length] = '\0';
-	strcpy(scope->to, to);
-	return (!length || looks_like_version(scope->from)) &&
-	       (!to[0] || looks_like_version(scope->to));
+	memcpy(scope->first_version, range, length);
+	scope->first_version[length] = '\0';
+	strcpy(scope->last_version, to);
+	return (!length || looks_like_version(scope->first_version)) &&
+	       (!to[0] || looks_like_version(scope->last_version));
 }
 
 /* Returns the number at *@text, or 0 if there is none, and moves *@text behind the number and the
@@ -95,6 +96,7 @@ bool jp_scope_holds(const struct jp_scope *scope, const char *environment)
 		return false;
 	/* Skip the words before the number, as in "perf version 6.1.170". */
 	version += strcspn(version, "0123456789");
-	return *version && (!scope->from[0] || compare_versions(version, scope->from) >= 0) &&
-	       (!scope->to[0] || compare_versions(version, scope->to) <= 0);
+	return *version &&
+	       (!scope->first_version[0] || compare_versions(version, scope->first_version) >= 0) &&
+	       (!scope->last_version[0] || compare_versions(version, scope->last_version) <= 0);
 }

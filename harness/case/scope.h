@@ -12,7 +12,7 @@
  */
 struct jp_scope {
 	char tool[16]; /* "": the expectation applies everywhere */
-	char from[24], to[24];
+	char first_version[24], last_version[24];
 };
 
 /* Parses @tool and @range. Returns false if they are bad. */

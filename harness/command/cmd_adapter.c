@@ -182,7 +182,7 @@ static int adapter(int argc, char **argv)
 		{"check", .number = &task, .words = tasks,
 		 .help = "the only task: let the adapter attach to a workload and launch one, and "
 			 "check its answers and files"},
-		{"NAME", .text = &name, .needed = true, .print_values = jp_print_adapters,
+		{"NAME", .text = &name, .is_required = true, .print_values = jp_print_adapters,
 		 .help = "the adapter NAME.py, in $JITPROOF_PROFILERS or among those of jitproof"},
 		{"WORKLOAD", .text = &workload, .print_values = jp_print_workloads,
 		 .help = "the workload to watch (default: anon_exec)"},

@@ -44,10 +44,11 @@ static bool parse(struct explain_request *request, int argc, char **argv, int *s
 	enum { FILE_ALONE = 1, TRUTH = 2, LIST = 4 };
 	struct jp_gathering *gathering = &request->truth.gathering;
 	const struct jp_option options[] = {
-		{"FILE", .text = &gathering->capture, .needed = true, .modes = FILE_ALONE | TRUTH,
+		{"FILE", .text = &gathering->capture, .is_required = true,
+		 .modes = FILE_ALONE | TRUTH,
 		 .help = "a perf.data file or folder; -: standard input"},
 		{"--json", .set = &request->truth.json, .help = "print one JSON object"},
-		{"--fail-if", .value = "ID>X[%]", .take = parse_limit, .context = &request->limit,
+		{"--fail-if", .value = "ID>X[%]", .parse = parse_limit, .context = &request->limit,
 		 .modes = FILE_ALONE,
 		 .help = "exit with 1 only if cause ID costs more than X samples, or more than X "
 			 "% of them; else with 0"},
@@ -59,7 +60,7 @@ static bool parse(struct explain_request *request, int argc, char **argv, int *s
 		 .help = "accept a truncated file, and explain its complete part"},
 		{"--verbose", "-v", .set = &request->verbose, .modes = FILE_ALONE,
 		 .help = "show all places, evidence and notes on a terminal, too, as in a file"},
-		{.more = jp_truth_rows, .context = &request->truth},
+		{.get_more = jp_truth_rows, .context = &request->truth},
 		{"--causes", .set = &request->causes, .modes = LIST,
 		 .help = "list all causes, with the validators' words for them"},
 		{.help = "Exit status: 0 healthy; 1 explain found causes, or stack dumps of "
@@ -213,6 +214,6 @@ static const struct jp_command explain_command = {
 	.synopsis = "explain [OPTION...] FILE",
 	.help = "explain why stacks break and names are missing in a perf.data",
 	.run = explain,
-	.more = print_causes,
+	.print_more = print_causes,
 };
 JP_REGISTER(command, explain_command);

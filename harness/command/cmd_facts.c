@@ -38,7 +38,7 @@ static void print_json(const struct jp_fact *fact, const struct jp_answer *answe
 		if (answer->is_list)
 			jp_json_end(&json);
 	}
-	jp_json_string(&json, "about", fact->about);
+	jp_json_string(&json, "about", fact->description);
 	jp_json_end(&json);
 }
 
@@ -72,7 +72,8 @@ static void print_line(const struct jp_fact *fact, const struct jp_answer *answe
 		puts(text);
 	if (verbose) {
 		fputs("    ", stdout);
-		jp_terminal_put_words(stdout, fact->about, 4, jp_terminal_width(STDOUT_FILENO));
+		jp_terminal_put_words(stdout, fact->description, 4,
+				      jp_terminal_width(STDOUT_FILENO));
 	}
 	free(text);
 }
@@ -105,7 +106,7 @@ static int facts(int argc, char **argv)
 	bool as_json = false, verbose = false;
 	unsigned int limit = LIMIT_MS;
 	const struct jp_option options[] = {
-		{"GLOB", .rest = &words, .print_values = jp_print_facts, .help = JP_GLOB_HELP},
+		{"GLOB", .operands = &words, .print_values = jp_print_facts, .help = JP_GLOB_HELP},
 		{"--json", .set = &as_json, .help = "print one JSON object a line"},
 		{"--limit", .value = "MS", .number = &limit, .min = 1, .max = 600000,
 		 .help = "time limit of a probe (default: 20000)"},

@@ -22,25 +22,25 @@ static bool parse(struct jp_arguments *arguments, int argc, char **argv, int *st
 {
 	bool keep = false;
 	const struct jp_option options[] = {
-		{"--minutes", NULL, "N", .take = pass_option_on, .context = arguments,
+		{"--minutes", NULL, "N", .parse = pass_option_on, .context = arguments,
 		 .help = "start no crossing (combination of options) after N minutes (default: "
 			 "10)"},
-		{"--crossings", NULL, "N", .take = pass_option_on, .context = arguments,
+		{"--crossings", NULL, "N", .parse = pass_option_on, .context = arguments,
 		 .help = "end after N crossings (combinations of options)"},
-		{"--seed", NULL, "N", .take = pass_option_on, .context = arguments,
+		{"--seed", NULL, "N", .parse = pass_option_on, .context = arguments,
 		 .help = "number that chooses the crossings and varies loop lengths (default: that "
 			 "of DIR, else a random one, which hunt prints)"},
-		{"-o", NULL, "DIR", .take = pass_option_on, .context = arguments,
+		{"-o", NULL, "DIR", .parse = pass_option_on, .context = arguments,
 		 .help = "folder that stores the progress, and from which hunt continues (default: "
 			 "build/hunt)"},
-		{"--jobs", "-j", "N", .take = pass_option_on, .context = arguments,
+		{"--jobs", "-j", "N", .parse = pass_option_on, .context = arguments,
 		 .help = "run N crossings at once (default: one for each CPU)"},
 		{"--keep", .set = &keep,
 		 .help = "keep the run directories of failures in the folder kept of DIR"},
-		{"--perf", NULL, "WANTED", .take = pass_option_on, .context = arguments,
+		{"--perf", NULL, "WANTED", .parse = pass_option_on, .context = arguments,
 		 .help = "also use this perf, repeatable: a Debian suite, a version, or installed "
 			 "(default: only the capture and inject of jitproof)"},
-		{"--perf-dir", NULL, "DIR", .take = pass_option_on, .context = arguments,
+		{"--perf-dir", NULL, "DIR", .parse = pass_option_on, .context = arguments,
 		 .help = "folder of the perfs of Debian suites (default: build/perf)"},
 		{0}};
 

@@ -57,11 +57,11 @@ static int inject(int argc, char **argv)
 {
 	struct jp_inject_options options = {.anon = JP_ANON_CUT};
 	const struct jp_option rows[] = {
-		{"-i", .value = "IN", .text = &options.input, .needed = true,
+		{"-i", .value = "IN", .text = &options.input, .is_required = true,
 		 .help = "a perf.data file of CLOCK_MONOTONIC (perf record -k mono)"},
-		{"-o", .value = "OUT", .text = &options.output, .needed = true,
+		{"-o", .value = "OUT", .text = &options.output, .is_required = true,
 		 .help = "the perf.data to write; ELF files go into OUT.jit/"},
-		{"--anon", .value = "WHAT", .take = parse_anon, .context = &options.anon,
+		{"--anon", .value = "WHAT", .parse = parse_anon, .context = &options.anon,
 		 .help = "what to do with anonymous mapping records that are later than code in "
 			 "them: cut (default): cut the existing code out of them; strip: drop each "
 			 "that covers existing code; keep: keep them, though they hide the code"},

@@ -196,12 +196,12 @@ static int judge(int argc, char **argv)
 	struct jp_screen screen = {0};
 	bool verbose = false;
 	const struct jp_option options[] = {
-		{"FILE", .text = &file.file, .needed = true,
+		{"FILE", .text = &file.file, .is_required = true,
 		 .help = "perf.data (-: standard input), or observations; or a run directory, or a "
 			 "case's folder in one"},
 		{"--json", .set = &file.json, .modes = FILE_ALONE | TRUTH,
 		 .help = "print the figures as one JSON object"},
-		{.more = jp_judge_file_rows, .context = &file},
+		{.get_more = jp_judge_file_rows, .context = &file},
 		{.help = "Options for a run directory or a case's folder:"},
 		{"--expected", .value = "DIR", .text = &expected, .modes = RUN,
 		 .help = "take the expectations from the files in DIR, not from the run"},
@@ -210,7 +210,7 @@ static int judge(int argc, char **argv)
 		{"--verbose", "-v", .set = &verbose, .modes = RUN,
 		 .help = "show all cases, figures and tables"},
 		{.help = "Options for any profiler's FILE, with a workload's truth:"},
-		{.more = jp_truth_rows, .context = &truth},
+		{.get_more = jp_truth_rows, .context = &truth},
 		{0}};
 	int status;
 

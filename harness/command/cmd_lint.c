@@ -146,7 +146,7 @@ static int read_and_lint(struct linting *linting, int argc, char **argv)
 	struct jp_operands files = {0};
 	bool list_all = false, rules = false;
 	const struct jp_option options[] = {
-		{"FILE", .rest = &files, .modes = FILES,
+		{"FILE", .operands = &files, .modes = FILES,
 		 .help = "a jitdump (jit-PID.dump) or a perf map (perf-PID.map)"},
 		{"--pid", .brief = "-p", .value = "PID", .number = &linting->pid, .min = 1,
 		 .max = INT32_MAX, .modes = FILES,
@@ -154,7 +154,7 @@ static int read_and_lint(struct linting *linting, int argc, char **argv)
 		{"--strict", .set = &linting->strict, .modes = FILES,
 		 .help = "warnings count as errors"},
 		{"--allow", .value = "RULE", .print_values = jp_print_lint_rules,
-		 .take = parse_allow, .context = linting, .modes = FILES,
+		 .parse = parse_allow, .context = linting, .modes = FILES,
 		 .help = "skip RULE; repeatable"},
 		{"--all", .set = &list_all, .modes = FILES,
 		 .help = "print all findings of each rule, not only five"},

@@ -61,9 +61,9 @@ static void write_values(struct jp_json *json, const struct jp_option *option)
 
 static void write_options(struct jp_json *json, const struct jp_option *option)
 {
-	for (; option && (option->name || option->help || option->more); option++) {
-		if (option->more) {
-			write_options(json, option->more(option->context));
+	for (; option && (option->name || option->help || option->get_more); option++) {
+		if (option->get_more) {
+			write_options(json, option->get_more(option->context));
 			continue;
 		}
 		if (!option->name || !option->help)
@@ -179,7 +179,8 @@ static int list(int argc, char **argv)
 		 .help = "take the cases from the files in DIR, not from those built in"},
 		{"--json", .set = &json,
 		 .help = "print all cases, and what a case line can contain, as JSON"},
-		{"GLOB", .rest = &words, .print_values = jp_print_case_globs, .help = JP_GLOB_HELP},
+		{"GLOB", .operands = &words, .print_values = jp_print_case_globs,
+		 .help = JP_GLOB_HELP},
 		{0}};
 	struct jp_error err = {""};
 	struct jp_cases *cases;

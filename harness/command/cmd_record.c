@@ -38,16 +38,16 @@ static bool parse(struct record_request *request, int argc, char **argv, int *st
 {
 	enum { LAUNCH = 1, ATTACH = 2 };
 	const struct jp_option options[] = {
-		{"-o", .value = "FILE", .text = &request->output, .needed = true,
+		{"-o", .value = "FILE", .text = &request->output, .is_required = true,
 		 .help = "the perf.data file to write"},
 		{"--pid", "-p", "PID", .number = &request->pid, .min = 1, .max = INT32_MAX,
 		 .modes = ATTACH, .help = "watch a running process, and what it starts"},
-		{"COMMAND", .rest = &request->command, .verbatim = true, .modes = LAUNCH,
+		{"COMMAND", .operands = &request->command, .verbatim = true, .modes = LAUNCH,
 		 .help = "start this command, and watch it"},
 		{"--order", .value = "ORDER", .text = &request->order, .modes = ATTACH,
 		 .help = "whether an attach first enables its events or reads /proc: enable-first "
 			 "(default), snapshot-first (loses records)"},
-		{.more = jp_capture_rows, .context = &request->options},
+		{.get_more = jp_capture_rows, .context = &request->options},
 		{0}};
 
 	if (!jp_command_line(options, argc, argv, status))

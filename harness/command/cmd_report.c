@@ -121,7 +121,7 @@ static int report(int argc, char **argv)
 	struct jp_case_folders folders = {0};
 	struct jp_new_file file = {0};
 	const struct jp_option options[] = {
-		{"DIR|FILE", .text = &request.input, .needed = true,
+		{"DIR|FILE", .text = &request.input, .is_required = true,
 		 .help = "a run directory, a case's folder, or any perf.data"},
 		{"--output", "-o", .value = "OUT", .text = &request.output,
 		 .help = "write to the new file OUT, not to standard output"},

@@ -34,16 +34,17 @@ struct repro_request {
 static bool parse(struct repro_request *request, int argc, char **argv, int *status)
 {
 	const struct jp_option options[] = {
-		{"CASE", .text = &request->name, .needed = true, .print_values = jp_print_cases,
-		 .help = "the name of one case"},
-		{"-o", .value = "FILE", .text = &request->output, .needed = true,
+		{"CASE", .text = &request->name, .is_required = true,
+		 .print_values = jp_print_cases, .help = "the name of one case"},
+		{"-o", .value = "FILE", .text = &request->output, .is_required = true,
 		 .help = "the archive to write, a plain tar; it replaces an existing file"},
 		{"--from", .value = "DIR", .text = &request->failed_case,
 		 .help = "pack this run directory, or this folder of the case (default: run the "
 			 "case first)"},
 		{"--expected", .value = "DIR", .text = &request->expected,
 		 .help = "take the case's definition from the files in DIR"},
-		{"--seed", .value = "N", .wide = &request->seed, .help = "the seed of that run"},
+		{"--seed", .value = "N", .number64 = &request->seed,
+		 .help = "the seed of that run"},
 		{0}};
 
 	request->seed = jp_draw_seed();

@@ -37,7 +37,7 @@ static bool parse(struct run_request *request, int argc, char **argv, int *statu
 	static const char *const sets[] = {"check", "full", NULL};
 	unsigned int set = UINT_MAX;
 	const struct jp_option options[] = {
-		{"GLOB", .rest = &request->words, .print_values = jp_print_case_globs,
+		{"GLOB", .operands = &request->words, .print_values = jp_print_case_globs,
 		 .help = JP_GLOB_HELP},
 		{"-o", .value = "DIR", .text = &request->output,
 		 .help = "keep the run directory as DIR, which must be new or empty"},
@@ -58,7 +58,7 @@ static bool parse(struct run_request *request, int argc, char **argv, int *statu
 		 .help = "let these profilers read each file, and compare what they show: none, "
 			 "own (the profilers of the case; default), all, or a list such as "
 			 "perf,perf-7.3"},
-		{"--seed", .value = "N", .wide = &request->seed,
+		{"--seed", .value = "N", .number64 = &request->seed,
 		 .help = "number that varies loop lengths (default: a random one, which run "
 			 "prints)"},
 		{"--keep", .set = &request->keep,
@@ -270,7 +270,7 @@ static int run_cases(const struct run_request *options, const struct jp_cases *c
 					   .html = options->html,
 					   .output = options->output,
 					   .dir = &dir,
-					   .keep = options->keep || options->unjudged};
+					   .keeps_dir = options->keep || options->unjudged};
 	int status = JP_EXIT_BROKEN, ret;
 
 	ret = jp_run_judge_start(&judge, &start, &status, &err);

@@ -36,7 +36,7 @@ static bool parse(struct score_request *request, int argc, char **argv, int *sta
 	enum { ONE = 1, TWO = 2, LIST = 4, AGAIN = 8 };
 	struct jp_score_plan *plan = &request->plan;
 	const struct jp_option options[] = {
-		{"--profiler", .value = "NAME", .text = &request->profilers[0], .needed = true,
+		{"--profiler", .value = "NAME", .text = &request->profilers[0], .is_required = true,
 		 .print_values = jp_print_score_profilers, .modes = ONE,
 		 .help = "an adapter, or jitproof for its own capture"},
 		{"--compare", .value = "A B", .text = &request->profilers[0],
@@ -63,7 +63,7 @@ static bool parse(struct score_request *request, int argc, char **argv, int *sta
 		 .help = "samples to take of each workload (default: 200)"},
 		{"--seconds", .value = "N", .number = &plan->seconds, .min = 1, .max = 600,
 		 .help = "longest time for each workload, in seconds (default: 5)"},
-		{"--seed", .value = "N", .wide = &request->seed,
+		{"--seed", .value = "N", .number64 = &request->seed,
 		 .help = "number that varies loop lengths (default: a random one)"},
 		{"--json", .set = &request->json,
 		 .help = "print one JSON object instead of the table"},
@@ -72,7 +72,7 @@ static bool parse(struct score_request *request, int argc, char **argv, int *sta
 		{"--no-judge", .set = &request->unjudged, .modes = ONE | TWO,
 		 .help = "record only; --again DIR can judge later, also on another machine; exit "
 			 "with 0 if every scene was tried"},
-		{"SCENE", .rest = &request->workloads, .print_values = jp_print_scenes,
+		{"SCENE", .operands = &request->workloads, .print_values = jp_print_scenes,
 		 .help = JP_GLOB_HELP " (default: all)"},
 		{0}};
 
@@ -284,7 +284,7 @@ static int score(int argc, char **argv)
 	if (request.kept_folder)
 		return judge_kept_runs(&request);
 	if (request.unjudged)
-		request.plan.ran = print_unjudged_scene;
+		request.plan.report_case = print_unjudged_scene;
 	request.plan.lines = lines = jp_score_read_scenes(request.scenes, &err);
 	if (!lines)
 		return jp_command_fail("score", &err);

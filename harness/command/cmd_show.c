@@ -67,7 +67,7 @@ static int show(int argc, char **argv)
 	struct jp_error err = {""};
 	char newest[4096];
 	const struct jp_option options[] = {
-		{"CASE", .text = &name, .needed = true,
+		{"CASE", .text = &name, .is_required = true,
 		 .help = "a name, a part of names, or a pattern that matches one case"},
 		{"DIR", .text = &dir,
 		 .help = "the run directory; default: the newest one that this user has in "

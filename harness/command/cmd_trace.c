@@ -29,9 +29,9 @@ static bool parse(struct trace_request *request, int argc, char **argv, int *sta
 		 .help = "write each instruction of emitted code to TRACE, a line of JSON each"},
 		{"--pid", "-p", "PID", .number = &request->program.pid, .min = 1, .max = INT32_MAX,
 		 .modes = ATTACH, .help = "trace a running process, and what it starts"},
-		{"COMMAND", .rest = &request->command, .verbatim = true, .modes = LAUNCH,
+		{"COMMAND", .operands = &request->command, .verbatim = true, .modes = LAUNCH,
 		 .help = "start this command, and trace it"},
-		{.more = jp_trace_rows, .context = &request->program.options},
+		{.get_more = jp_trace_rows, .context = &request->program.options},
 		{"--truth", .value = "TRUTH", .text = &request->truth,
 		 .help = "compare with TRUTH, which a traced workload writes"},
 		{"--json", .set = &request->json, .help = "print one JSON object"},
@@ -120,7 +120,7 @@ static int trace_with_request(void *context)
 	jp_comparison_free(&request->comparison);
 	if (failed)
 		return jp_command_fail("trace", &err);
-	return request->comparison.wrong ? JP_EXIT_BAD : JP_EXIT_OK;
+	return request->comparison.nr_wrong ? JP_EXIT_BAD : JP_EXIT_OK;
 }
 
 static int trace(int argc, char **argv)

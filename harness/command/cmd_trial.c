@@ -36,7 +36,7 @@ struct trial_request {
 	char *script;
 	struct jp_tally tallies[3]; /* counts of each run in runs[] */
 	struct jp_tally total;      /* their sum */
-	uint64_t took;              /* duration of the last run, in ns */
+	uint64_t duration;          /* duration of the last run, in ns */
 	struct jp_cells cells;
 };
 
@@ -125,7 +125,7 @@ static uint64_t choose_seconds(const struct trial_request *request, const struct
 {
 	enum { LEAST = 6, MOST = 120 };
 
-	return run->signal ? MOST : jp_max(LEAST, jp_min(MOST, request->took * 3 / 2000000000));
+	return run->signal ? MOST : jp_max(LEAST, jp_min(MOST, request->duration * 3 / 2000000000));
 }
 
 /* Prepares a new folder by the runtime's script, and then traces the script as it starts the
@@ -153,7 +153,7 @@ static int run_trial_once(struct trial_request *request, const struct trial_run 
 	const int failed = request->script ? run_script(request, run, err)
 					   : run_command(request, run, request->command.list, err);
 
-	request->took = jp_clock_now() - start;
+	request->duration = jp_clock_now() - start;
 	return failed;
 }
 
@@ -162,10 +162,10 @@ static void print_cells(const struct jp_cells *cells)
 	for (size_t i = 0; i < cells->count; i++) {
 		const struct jp_cell *cell = &cells->list[i];
 
-		if (cell->total)
+		if (cell->nr_total)
 			printf("%-5s %-13s %9" PRIu64 " of %9" PRIu64 "  %s\n",
-			       cell->bad ? "RED" : "ok", cell->name, cell->bad, cell->total,
-			       cell->question);
+			       cell->nr_bad ? "RED" : "ok", cell->name, cell->nr_bad,
+			       cell->nr_total, cell->question);
 		else
 			printf("%-5s %-13s %22s  %s\n", "-", cell->name, "", cell->question);
 	}
@@ -175,8 +175,8 @@ static void write_cells(struct jp_json *json, const struct jp_cells *cells)
 {
 	for (size_t i = 0; i < cells->count; i++) {
 		jp_json_object(json, cells->list[i].name);
-		jp_json_u64(json, "bad", cells->list[i].bad);
-		jp_json_u64(json, "of", cells->list[i].total);
+		jp_json_u64(json, "bad", cells->list[i].nr_bad);
+		jp_json_u64(json, "of", cells->list[i].nr_total);
 		jp_json_end(json);
 	}
 }
@@ -268,14 +268,14 @@ static int trial(int argc, char **argv)
 	struct trial_request request = {.options = jp_trace_defaults()};
 	enum { LAUNCH = 1, ATTACH = 2 };
 	const struct jp_option options[] = {
-		{"COMMAND", .rest = &request.command, .verbatim = true, .modes = LAUNCH,
+		{"COMMAND", .operands = &request.command, .verbatim = true, .modes = LAUNCH,
 		 .help = "run this command three times: until SIGTERM, until SIGKILL, and to its "
 			 "end; a single word can be the name of a runtime (--list)"},
 		{"--pid", "-p", "PID", .number = &request.pid, .min = 1, .max = INT32_MAX,
 		 .modes = ATTACH, .help = "trace a running process once"},
 		{"--once", .set = &request.once, .modes = LAUNCH,
 		 .help = "run the command only once, to its end"},
-		{.more = jp_trace_rows, .context = &request.options},
+		{.get_more = jp_trace_rows, .context = &request.options},
 		{"--list", .set = &request.list, .help = "print the names of runtimes"},
 		{"--json", .set = &request.json, .help = "print one JSON object"},
 		{.help = "Exit status: 0 no fault; 1 a cell of the table counts faults; 4 the "

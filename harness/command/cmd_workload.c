@@ -141,38 +141,38 @@ static bool parse(int argc, char **argv, int *status)
 	static uint64_t started, resumed;
 	/* The table is static, so that stack dumps of the workload do not contain it. */
 	static const struct jp_option options[] = {
-		{"NAME", .take = parse_name, .print_values = jp_print_workloads,
+		{"NAME", .parse = parse_name, .print_values = jp_print_workloads,
 		 .help = "a workload"},
-		{.more = get_workload_rows},
+		{.get_more = get_workload_rows},
 		{.help = "Options of every workload:"},
 		{"--truth", .value = "FILE", .text = &request.truth,
 		 .help = "the truth file to write, which must not exist (default: one in "
 			 "$TMPDIR, whose name it prints)"},
-		{"--seed", .value = "N", .wide = &request.setup.seed,
+		{"--seed", .value = "N", .number64 = &request.setup.seed,
 		 .help = "number that varies the loop lengths (default: 1)"},
-		{"--shorter", .value = "N", .wide = &request.setup.shorter, .min = 1,
+		{"--shorter", .value = "N", .number64 = &request.setup.shorter, .min = 1,
 		 .max = 1000000,
 		 .help = "divides loop lengths by N, for single steps (default: 1)"},
-		{"--ready-fd", .value = "N", .take = parse_descriptor,
+		{"--ready-fd", .value = "N", .parse = parse_descriptor,
 		 .context = &request.setup.ready_fd,
 		 .help = "the descriptor to write \"ready PID\", \"done STEP\" and \"failed STEP: "
 			 "why\" to (default: 1)"},
-		{"--control-fd", .value = "N", .take = parse_control,
+		{"--control-fd", .value = "N", .parse = parse_control,
 		 .context = &request.setup.control_fd,
 		 .help = "the descriptor to read \"step NAME [ARG]\" and \"stop\" from, whose end "
 			 "means stop; none: only "
 			 "SIGTERM and SIGINT stop the workload (default: 0)"},
-		{"--hold-fd", .value = "N", .take = parse_descriptor,
+		{"--hold-fd", .value = "N", .parse = parse_descriptor,
 		 .context = &request.setup.hold_fd,
 		 .help = "a socket to which the workload sends its pid before it runs any code; it "
 			 "waits for an answer (default: none)"},
-		{.more = jp_workload_publish_rows},
+		{.get_more = jp_workload_publish_rows},
 		/* Options that this program passes to itself when a workload makes an exec. */
-		{"--resumed", .wide = &resumed},
-		{"--started", .wide = &started},
-		{"--parent", .take = parse_parent, .context = &request.parent},
-		{"--exec-tid", .wide = &request.exec_tid, .max = UINT32_MAX},
-		{"--outside-proc", .take = parse_descriptor, .context = &request.proc},
+		{"--resumed", .number64 = &resumed},
+		{"--started", .number64 = &started},
+		{"--parent", .parse = parse_parent, .context = &request.parent},
+		{"--exec-tid", .number64 = &request.exec_tid, .max = UINT32_MAX},
+		{"--outside-proc", .parse = parse_descriptor, .context = &request.proc},
 		{0}};
 
 	if (!jp_command_line(options, argc, argv, status))
@@ -308,6 +308,6 @@ static const struct jp_command workload_command = {
 	.synopsis = "workload NAME [OPTION...]",
 	.help = "run a workload alone, for any profiler to watch",
 	.run = run,
-	.more = print_names,
+	.print_more = print_names,
 };
 JP_REGISTER(command, workload_command);

@@ -13,5 +13,5 @@ struct jp_command {
 	const char *synopsis; /* "list [GLOB...]" */
 	const char *help;     /* one line; NULL: hidden */
 	int (*run)(int argc, char **argv);
-	void (*more)(FILE *out); /* prints the help below the options; NULL: nothing */
+	void (*print_more)(FILE *out); /* prints the help below the options; NULL: nothing */
 };

@@ -12,8 +12,8 @@ static void print_help(const struct jp_command *command, const struct jp_option 
 {
 	printf("usage: jitproof %s\n\n%s.\n\n", command->synopsis, command->help);
 	jp_options_print(options, stdout);
-	if (command->more)
-		command->more(stdout);
+	if (command->print_more)
+		command->print_more(stdout);
 }
 
 static bool completes;

@@ -136,14 +136,14 @@ const struct jp_option *jp_judge_file_rows(void *context)
 	const unsigned int modes = request->modes;
 	static struct jp_option rows[9];
 	const struct jp_option filled[] = {
-		{"--fail-if", .value = "METRIC>X[%]", .take = parse_limit,
+		{"--fail-if", .value = "METRIC>X[%]", .parse = parse_limit,
 		 .context = &request->limit, .modes = modes,
 		 .help = "exit with 1 if METRIC exceeds X: single_frame, addresses_unmapped, "
 			 "rootless, lost_records, lost_events, lost_samples, user_stacks, "
 			 "addresses, samples"},
 		{"--unwind", .set = &request->unwind, .modes = modes,
 		 .help = "unwind the stack dumps, too"},
-		{"--method", .value = "METHOD", .take = parse_method, .context = request,
+		{"--method", .value = "METHOD", .parse = parse_method, .context = request,
 		 .modes = modes, .help = "unwind by dump (default), dump_fp or dump_cfi"},
 		{"--frame-pointers", .set = &request->frame_pointers, .modes = modes,
 		 .help = "unwind, and guess by frame pointers where a file has no call frame "

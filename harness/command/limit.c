@@ -19,10 +19,10 @@ int jp_limit_parse(struct jp_limit *limit, const char *value_name, const char *t
 		return jp_fail(err, EINVAL, "--fail-if=%s: expected %s>X", text, value_name);
 	memcpy(limit->name, text, length);
 	limit->name[length] = '\0';
-	limit->above = strtod(greater + 1, &end);
+	limit->highest = strtod(greater + 1, &end);
 	limit->percent = *end == '%';
 	if (end == greater + 1 || strcmp(end, limit->percent ? "%" : "") != 0 ||
-	    !(limit->above >= 0))
+	    !(limit->highest >= 0))
 		return jp_fail(err, EINVAL, "--fail-if=%s: expected a number after >", text);
 	return 0;
 }
@@ -35,10 +35,10 @@ int jp_limit_check(const struct jp_limit *limit, const char *command, const char
 
 	if (limit->percent)
 		value = total ? 100 * count / total : 0;
-	if (!(value > limit->above))
+	if (!(value > limit->highest))
 		return JP_EXIT_OK;
 	jp_fail(&excess, 0, "%s: %s is %.17g%s, above %.17g", file, limit->name, value,
-		limit->percent ? " %" : "", limit->above);
+		limit->percent ? " %" : "", limit->highest);
 	jp_command_fail(command, &excess);
 	return JP_EXIT_BAD;
 }

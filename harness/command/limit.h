@@ -8,7 +8,7 @@
 /* --fail-if NAME>X[%]: the highest allowed value of a figure. All zero: no limit. */
 struct jp_limit {
 	char name[64];
-	double above; /* the highest allowed value: a percentage if @percent, else a count */
+	double highest; /* the highest allowed value: a percentage if @percent, else a count */
 	bool percent;
 };
 

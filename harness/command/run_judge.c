@@ -154,7 +154,7 @@ static int clean_up(void *context, int judged)
 
 	if (WIFEXITED(status))
 		return judged ? judged : WEXITSTATUS(status);
-	if (start->dir->temporary && !start->keep)
+	if (start->dir->temporary && !start->keeps_dir)
 		jp_run_dir_remove(start->dir->path);
 	/* If the judge failed, it has printed why; the runner's end is only a consequence. */
 	return judged == JP_EXIT_BROKEN ? judged : jp_survivor_status("run", status);
@@ -172,7 +172,7 @@ static int judge_and_stay(const struct jp_run_start *start, int channel, int *st
 {
 	const struct jp_confine confine = {.readable = {.input = start->dir->path},
 					   .channel = channel,
-					   .after = clean_up,
+					   .choose_status = clean_up,
 					   .context = (void *)start};
 	struct jp_new_file page = {0};
 	int ret, no_fd;
@@ -183,7 +183,7 @@ static int judge_and_stay(const struct jp_run_start *start, int channel, int *st
 		return 1;
 	}
 	start->report->screen.dir = start->dir->path;
-	start->report->screen.temporary = start->dir->temporary && !start->keep;
+	start->report->screen.temporary = start->dir->temporary && !start->keeps_dir;
 	start->report->jsonl = create_file(start->dir, "results.jsonl", err);
 	start->report->ktap = create_file(start->dir, "ktap.txt", err);
 	if (start->html)

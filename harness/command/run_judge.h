@@ -25,7 +25,7 @@ struct jp_run_start {
 	const char *html;       /* path of the HTML page to write; NULL: none */
 	const char *output;     /* the requested folder; NULL: a temporary one */
 	struct jp_run_dir *dir; /* result: the run directory that the runner creates */
-	bool keep;              /* keep the run directory even if @output is NULL */
+	bool keeps_dir;         /* keep the run directory even if @output is NULL */
 };
 
 /* Forks the processes. Returns 0 in the runner; 1 in the other processes at their end, which must

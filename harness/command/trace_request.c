@@ -24,7 +24,7 @@ const struct jp_option *jp_trace_rows(void *context)
 		 .help = "longest burst, in instructions (default: 2000)"},
 		{"--interval", .value = "MS", .number = &options->interval_ms, .min = 1,
 		 .max = 3600000, .help = "average time between bursts (default: 20)"},
-		{"--seed", .value = "N", .wide = &options->seed, .min = 1, .max = UINT64_MAX,
+		{"--seed", .value = "N", .number64 = &options->seed, .min = 1, .max = UINT64_MAX,
 		 .help = "seed of the random moments (default: random)"},
 		{0}};
 

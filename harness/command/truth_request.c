@@ -15,17 +15,17 @@ const struct jp_option *jp_truth_rows(void *context)
 	struct jp_gathering *ask = &request->gathering;
 	static struct jp_option rows[5];
 	const struct jp_option filled[] = {
-		{"--truth", .value = "TRUTH", .text = &ask->truth, .needed = true,
+		{"--truth", .value = "TRUTH", .text = &ask->truth, .is_required = true,
 		 .modes = request->modes,
 		 .help = "compare FILE, recorded with CLOCK_MONOTONIC, with TRUTH, which a "
 			 "workload wrote"},
 		{"--injected", .value = "INJECTED", .text = &ask->injected, .modes = request->modes,
 		 .help = "take names from INJECTED, which inject made from FILE"},
-		{"--slack", .value = "NS", .wide = &ask->slack, .max = UINT64_MAX - 1,
+		{"--slack", .value = "NS", .number64 = &ask->slack, .max = UINT64_MAX - 1,
 		 .modes = request->modes,
 		 .help = "the clocks of FILE and TRUTH differ by at most NS (default: as measured "
 			 "on this machine)"},
-		{"-o", .value = "DIR", .text = &request->keep, .modes = request->modes,
+		{"-o", .value = "DIR", .text = &request->kept_folder, .modes = request->modes,
 		 .help = "keep FILE and TRUTH in the new run directory DIR"},
 		{0}};
 
@@ -46,7 +46,7 @@ int jp_truth_request_judge(struct jp_truth_request *request, jp_truth_judge *jud
 
 	if (jp_fork_and_clean_up(request->command, &status))
 		return status;
-	if (jp_make_removable_folder(&run, request->keep, &err))
+	if (jp_make_removable_folder(&run, request->kept_folder, &err))
 		return jp_command_fail(request->command, &err);
 	if (!jp_run_dir_case(&run, "truth/gathered", dir, sizeof(dir), &err) &&
 	    !jp_gather(ask, dir, &err) &&
@@ -54,7 +54,7 @@ int jp_truth_request_judge(struct jp_truth_request *request, jp_truth_judge *jud
 		status = judge(request, dir, &err);
 	if (*err.text)
 		status = jp_command_fail(request->command, &err);
-	if (!request->keep)
+	if (!request->kept_folder)
 		jp_run_dir_remove(run.path);
 	jp_interrupt_die();
 	return jp_reading_end(request->command, status);

@@ -10,8 +10,8 @@
  * ... FILE. */
 struct jp_truth_request {
 	const char *command;
-	const char *keep; /* -o: the folder to create and keep; NULL: a temporary one */
-	bool keeps;       /* the command has the option -o */
+	const char *kept_folder; /* -o: the folder to create and keep; NULL: a temporary one */
+	bool keeps;              /* the command has the option -o */
 	bool json;
 	unsigned modes; /* output modes */
 	struct jp_gathering gathering;

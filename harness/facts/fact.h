@@ -36,8 +36,9 @@ struct jp_answer {
 
 struct jp_watch;
 struct jp_fact {
-	const char *name;  /* FAMILY.WHAT[.HOW], such as "process.exec.by_thread" */
-	const char *about; /* one sentence: what the probe does, and the meaning of the value */
+	const char *name; /* FAMILY.WHAT[.HOW], such as "process.exec.by_thread" */
+	const char
+		*description; /* one sentence: what the probe does, and the meaning of the value */
 	void (*probe)(struct jp_answer *answer);
 	long parameter; /* parameter that the probe finds in its answer */
 	/* A probe to which the event of jp_watch_sideband() is passed, already open. Unless @bit is

@@ -82,7 +82,7 @@ static void hit_inherited_breakpoint(struct jp_answer *answer)
 }
 
 static struct {
-	volatile sig_atomic_t came;
+	volatile sig_atomic_t has_come;
 	int code;
 	uint64_t data, ip;
 } trap;
@@ -95,7 +95,7 @@ static void store_trap_address(int number, siginfo_t *info, void *context)
 	trap.code = info->si_code;
 	memcpy(&trap.data, (const char *)info + PERF_DATA, sizeof(trap.data));
 	trap.ip = jp_code_interrupted(context);
-	trap.came = trap.came + 1;
+	trap.has_come = trap.has_come + 1;
 }
 
 static void raise_sigtrap(struct jp_answer *answer)
@@ -115,8 +115,8 @@ static void raise_sigtrap(struct jp_answer *answer)
 	jp_code_outer(jp_code_middle, jp_code_leaf);
 	ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
 	jp_answer_list(answer);
-	jp_answer_text(answer, "%d signals", (int)trap.came);
-	if (!trap.came)
+	jp_answer_text(answer, "%d signals", (int)trap.has_come);
+	if (!trap.has_come)
 		return;
 	jp_answer_text(answer, "si_code %d", trap.code);
 	jp_answer_text(answer, "%s", trap.data == data ? "with sig_data" : "without sig_data");

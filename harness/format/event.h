@@ -197,7 +197,7 @@ struct jp_event {
 			enum jp_truth_how how; /* how the task started; only in the truth */
 			/* FORK: the recorder synthesized the record for a task that existed
 			 * already. It states the parent, but no memory was copied. */
-			bool there;
+			bool was_running;
 			uint32_t by; /* truth: tid of the thread that called exec; 0: the first
 					thread */
 		} task;              /* FORK, EXIT, EXEC */

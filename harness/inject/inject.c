@@ -51,7 +51,7 @@ struct jp_injection {
 	struct jp_new_file file;
 	int fd; /* descriptor of @file; -1 once the output has taken it over */
 	struct jp_perf_reader reader;
-	struct jp_perfdata_summary read;
+	struct jp_perfdata_summary input_summary;
 	struct jp_inject_dumps dumps;
 	struct jp_time_conv conv;
 	struct jp_inject_spaces *spaces;
@@ -237,9 +237,9 @@ static int read_input(struct jp_injection *inject, jp_event_visit visit, int (*o
 	inject->reader = (struct jp_perf_reader){
 		.visit = visit,
 		.opened = opened,
-		.other = other,
+		.handle_other = other,
 		.context = inject,
-		.summary = &inject->read,
+		.summary = &inject->input_summary,
 		.err = inject->err,
 	};
 	return jp_perf_reader_run(&inject->reader, inject->options->input);
@@ -252,7 +252,7 @@ static int read_dumps(struct jp_injection *inject)
 		.root = -1,
 		.summary = inject->summary,
 		.owner = inject->owner,
-		.monotonic = inject->read.monotonic,
+		.monotonic = inject->input_summary.monotonic,
 		.conv = inject->conv,
 		.report = inject->report,
 		.context = inject->context,

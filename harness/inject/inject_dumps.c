@@ -29,7 +29,7 @@ struct dump_tables {
 
 /* State while one jitdump is read. */
 struct dump_reading {
-	const struct jp_inject_read *read;
+	const struct jp_inject_read *output;
 	struct jp_inject_dumps *dumps;
 	uint32_t marker;
 	const char *path;
@@ -56,7 +56,7 @@ struct dump_reading {
  * capture without times: perf reads such a file in its order and inserts the code at the marker. */
 static uint64_t convert_to_capture_time(const struct dump_reading *dump, uint64_t time)
 {
-	const struct jp_time_conv *conv = &dump->read->conv;
+	const struct jp_time_conv *conv = &dump->output->conv;
 	uint64_t low;
 
 	if (dump->dumps->timeless)
@@ -185,7 +185,7 @@ static int add_load(struct dump_reading *dump, const struct jp_jitdump_record *r
 	if (!find_process(dump, record->pid, &code.pid))
 		return 0;
 	if (!code.size) {
-		dump->read->summary->bad_records++;
+		dump->output->summary->bad_records++;
 		return 0;
 	}
 	function = add_code(dump, &code, record->load.index);
@@ -201,7 +201,7 @@ static int add_load(struct dump_reading *dump, const struct jp_jitdump_record *r
 		.tables = tables.mapped_size ? (-code.size & 7) + tables.mapped_size : 0,
 	};
 	attach_line_table(dump, code.addr, function);
-	dump->read->summary->loads++;
+	dump->output->summary->loads++;
 	return 0;
 }
 
@@ -209,8 +209,8 @@ static int add_move(struct dump_reading *dump, const struct jp_jitdump_record *r
 {
 	struct jp_loaded_code code = {
 		.time = convert_to_capture_time(dump, record->time),
-		.addr = record->move.to,
-		.moved_from = record->move.from,
+		.addr = record->move.new_addr,
+		.moved_from = record->move.old_addr,
 	};
 	struct jp_jit_function *function;
 	int64_t moved;
@@ -237,7 +237,7 @@ static int add_move(struct dump_reading *dump, const struct jp_jitdump_record *r
 	 * shorter. */
 	if (code.size < dump->functions[moved].size)
 		function->eh_frame_size = function->tables = 0;
-	dump->read->summary->moves++;
+	dump->output->summary->moves++;
 	return 0;
 }
 
@@ -280,14 +280,14 @@ static const char *check_clock(const struct dump_reading *dump)
 	if (dump->dumps->timeless)
 		return NULL;
 	if (jp_jitdump_header(dump->file)->flags & JP_JITDUMP_ARCH_TIMESTAMP)
-		return dump->read->conv.is_known && dump->read->conv.shift < 64
+		return dump->output->conv.is_known && dump->output->conv.shift < 64
 			       ? NULL
 			       : "its times are the CPU's counter, and the capture has no "
 				 "TIME_CONV "
 				 "record to convert them";
-	return dump->read->monotonic ? NULL
-				     : "its times are CLOCK_MONOTONIC and the capture's are not: "
-				       "record with -k mono";
+	return dump->output->monotonic ? NULL
+				       : "its times are CLOCK_MONOTONIC and the capture's are not: "
+					 "record with -k mono";
 }
 
 /* Continues after invalid bytes, for the reason @reason. Returns 0, or -errno if the file is
@@ -299,7 +299,8 @@ static int skip_gap(struct dump_reading *dump, const struct jp_error *reason)
 	int ret = jp_jitdump_skip(dump->file, &gap, &unreadable);
 
 	if (ret) {
-		jp_inject_report(dump->read, "%s: the records before it are used", unreadable.text);
+		jp_inject_report(dump->output, "%s: the records before it are used",
+				 unreadable.text);
 		return ret;
 	}
 	/* Line and unwinding tables before the invalid bytes belong to a LOAD that was lost. */
@@ -308,17 +309,17 @@ static int skip_gap(struct dump_reading *dump, const struct jp_error *reason)
 	if (dump->gaps++ >= MOST_GAPS)
 		return 0;
 	if (gap.end)
-		jp_inject_report(dump->read,
+		jp_inject_report(dump->output,
 				 "%s: %" PRIu64 " bytes skipped from offset %" PRIu64
 				 " to the end; the records before are used",
 				 reason->text, gap.size, gap.offset);
 	else if (gap.size)
-		jp_inject_report(dump->read,
+		jp_inject_report(dump->output,
 				 "%s: %" PRIu64 " bytes skipped from offset %" PRIu64
 				 " to the next valid record",
 				 reason->text, gap.size, gap.offset);
 	else
-		jp_inject_report(dump->read,
+		jp_inject_report(dump->output,
 				 "%s: bytes are missing before; the last record holds others, "
 				 "which are used",
 				 reason->text);
@@ -327,7 +328,7 @@ static int skip_gap(struct dump_reading *dump, const struct jp_error *reason)
 
 static int read_records(struct dump_reading *dump, struct jp_error *err)
 {
-	struct jp_inject_summary *summary = dump->read->summary;
+	struct jp_inject_summary *summary = dump->output->summary;
 	struct jp_jitdump_record record;
 	struct jp_error reason;
 	int ret;
@@ -338,14 +339,14 @@ static int read_records(struct dump_reading *dump, struct jp_error *err)
 		if (ret == -EINVAL)
 			ret = skip_gap(dump, &reason);
 		else if (ret < 0)
-			jp_inject_report(dump->read, "%s: the records before it are used",
+			jp_inject_report(dump->output, "%s: the records before it are used",
 					 reason.text);
 		if (ret < 0)
 			break;
 	}
 	summary->bad_records += dump->gaps + (ret < 0);
 	if (dump->gaps > MOST_GAPS)
-		jp_inject_report(dump->read,
+		jp_inject_report(dump->output,
 				 "%s: bytes that are no record in %" PRIu64 " more places; %" PRIu64
 				 " bytes skipped in all",
 				 dump->path, dump->gaps - MOST_GAPS, dump->nr_skipped);
@@ -353,22 +354,23 @@ static int read_records(struct dump_reading *dump, struct jp_error *err)
 		dump->unused += dump->pending[i].debug.count != 0;
 	summary->bad_records += dump->unloaded + dump->unmapped_pids + dump->unused;
 	if (dump->unloaded)
-		jp_inject_report(dump->read,
+		jp_inject_report(dump->output,
 				 "%s: %" PRIu64 " MOVE records of code that was never loaded",
 				 dump->path, dump->unloaded);
 	if (dump->unmapped_pids)
-		jp_inject_report(dump->read,
+		jp_inject_report(dump->output,
 				 "%s: %" PRIu64
 				 " records of pids of another namespace that the capture does not "
 				 "tie to a process",
 				 dump->path, dump->unmapped_pids);
 	if (dump->unused)
-		jp_inject_report(dump->read,
+		jp_inject_report(dump->output,
 				 "%s: %" PRIu64 " DEBUG_INFO records of code that no LOAD follows",
 				 dump->path, dump->unused);
 	if (jp_jitdump_unknown(dump->file))
-		jp_inject_report(dump->read, "%s: %" PRIu64 " records of unknown types passed over",
-				 dump->path, jp_jitdump_unknown(dump->file));
+		jp_inject_report(dump->output,
+				 "%s: %" PRIu64 " records of unknown types passed over", dump->path,
+				 jp_jitdump_unknown(dump->file));
 	return 0;
 }
 
@@ -394,7 +396,7 @@ static uint32_t find_machine(const struct jp_marker *marker, uint32_t stated)
 int jp_inject_read_dump(struct jp_inject_dumps *dumps, size_t marker, const char *path,
 			uint32_t owner, const struct jp_inject_read *read, struct jp_error *err)
 {
-	struct dump_reading dump = {.read = read,
+	struct dump_reading dump = {.output = read,
 				    .dumps = dumps,
 				    .marker = marker,
 				    .path = path,

@@ -38,7 +38,7 @@ struct jp_lint_code *jp_lint_code_of_dump(const struct jp_lint_dump *dump, size_
 			code.end = code.start + record->load.size;
 			code.name = record->load.name;
 		} else if (record->type == JP_JITDUMP_MOVE) {
-			code.start = record->move.to;
+			code.start = record->move.new_addr;
 			code.end = code.start + record->move.size;
 			code.name = "moved code";
 		}

@@ -51,7 +51,7 @@ static void report_copy(const struct copy *copy, struct jp_lint_findings *findin
 static void check_gaps(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	for (size_t i = 0; i < dump->nr_bad; i++) {
-		const struct jp_jitdump_gap *gap = &dump->bad[i].gap;
+		const struct jp_jitdump_gap *gap = &dump->bad_ranges[i].gap;
 		struct copy copy = {gap->offset - gap->size, gap->offset, gap->size};
 
 		if (gap->size < LEAST || gap->size > gap->offset - sizeof(*dump->header) ||

@@ -10,7 +10,7 @@
 /* Returns whether the file is complete. If not, a LOAD that is missing now may still follow. */
 static bool is_complete(const struct jp_lint_dump *dump)
 {
-	return !(dump->nr_bad && dump->bad[dump->nr_bad - 1].gap.end) && !dump->file.process;
+	return !(dump->nr_bad && dump->bad_ranges[dump->nr_bad - 1].gap.end) && !dump->file.process;
 }
 
 static void report_lost_lines(const struct jp_jitdump_record *debug,
@@ -135,18 +135,18 @@ static void check_move(struct jp_map *by_index, const struct jp_jitdump_record *
 	if (!code)
 		jp_lint_found(findings, record->offset,
 			      "MOVE of index %" PRIu64 ", which no LOAD has", record->move.index);
-	else if (code->addr != record->move.from)
+	else if (code->addr != record->move.old_addr)
 		jp_lint_found(findings, record->offset,
 			      "MOVE from 0x%" PRIx64 ", where index %" PRIu64
 			      " is not: it is at 0x%" PRIx64,
-			      record->move.from, record->move.index, code->addr);
+			      record->move.old_addr, record->move.index, code->addr);
 	else if (code->size != record->move.size)
 		jp_lint_found(findings, record->offset,
 			      "MOVE of %" PRIu64 " bytes; index %" PRIu64 " has %" PRIu64
 			      ", and code cannot change its size",
 			      record->move.size, record->move.index, code->size);
 	if (code)
-		code->addr = record->move.to;
+		code->addr = record->move.new_addr;
 }
 
 static void check_moves(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)

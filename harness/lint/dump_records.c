@@ -65,7 +65,7 @@ static void check_record_sizes(const struct jp_lint_dump *dump, struct jp_lint_f
 	char next[128];
 
 	for (size_t i = 0; i < dump->nr_bad; i++) {
-		const struct jp_lint_bad *bad = &dump->bad[i];
+		const struct jp_lint_bad *bad = &dump->bad_ranges[i];
 
 		if (classify_gap(dump, &bad->gap, &prefix) == REST_RECORD)
 			jp_lint_found(findings, bad->gap.offset, "%s; %s",
@@ -76,7 +76,7 @@ static void check_record_sizes(const struct jp_lint_dump *dump, struct jp_lint_f
 
 static void check_cut(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
-	const struct jp_lint_bad *last = dump->nr_bad ? &dump->bad[dump->nr_bad - 1] : NULL;
+	const struct jp_lint_bad *last = dump->nr_bad ? &dump->bad_ranges[dump->nr_bad - 1] : NULL;
 	struct jp_jitdump_prefix prefix;
 
 	if (!last || dump->file.process || classify_gap(dump, &last->gap, &prefix) != REST_CUT)
@@ -95,7 +95,7 @@ static void check_cut(const struct jp_lint_dump *dump, struct jp_lint_findings *
 
 static void check_unfinished(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
-	const struct jp_lint_bad *last = dump->nr_bad ? &dump->bad[dump->nr_bad - 1] : NULL;
+	const struct jp_lint_bad *last = dump->nr_bad ? &dump->bad_ranges[dump->nr_bad - 1] : NULL;
 	struct jp_jitdump_prefix prefix;
 
 	if (last && dump->file.process && classify_gap(dump, &last->gap, &prefix) == REST_CUT)
@@ -110,7 +110,7 @@ static void check_no_record(const struct jp_lint_dump *dump, struct jp_lint_find
 	char next[128];
 
 	for (size_t i = 0; i < dump->nr_bad; i++) {
-		const struct jp_jitdump_gap *gap = &dump->bad[i].gap;
+		const struct jp_jitdump_gap *gap = &dump->bad_ranges[i].gap;
 		enum jp_lint_rest rest = classify_gap(dump, gap, &prefix);
 
 		if (rest != REST_HEADER && rest != REST_GARBAGE)
@@ -128,7 +128,7 @@ static void check_no_record(const struct jp_lint_dump *dump, struct jp_lint_find
 
 static void check_zeros(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
-	const struct jp_lint_bad *last = dump->nr_bad ? &dump->bad[dump->nr_bad - 1] : NULL;
+	const struct jp_lint_bad *last = dump->nr_bad ? &dump->bad_ranges[dump->nr_bad - 1] : NULL;
 	struct jp_jitdump_prefix prefix;
 
 	if (last && classify_gap(dump, &last->gap, &prefix) == REST_ZEROS)

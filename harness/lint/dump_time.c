@@ -37,14 +37,14 @@ static const char *guess_clock(const struct jp_lint_file *file, uint64_t time, u
 		if (seconds <= changed + DAY_S && seconds + spread >= changed)
 			return units[i].name;
 	}
-	if (!file->written)
+	if (!file->change_time)
 		return NULL;
 	for (uint64_t factor = 1000; factor <= 1000000; factor *= 1000) {
 		uint64_t scaled;
 
 		if (!__builtin_mul_overflow(time, factor, &scaled) &&
-		    scaled <= file->written + JP_NS_PER_S &&
-		    scaled + 60 * JP_NS_PER_S >= file->written)
+		    scaled <= file->change_time + JP_NS_PER_S &&
+		    scaled + 60 * JP_NS_PER_S >= file->change_time)
 			return factor == 1000 ? "CLOCK_MONOTONIC in microseconds"
 					      : "CLOCK_MONOTONIC in ms";
 	}
@@ -98,7 +98,7 @@ static void check_header_clock(const struct jp_lint_dump *dump, struct jp_lint_f
 
 static void check_future(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
-	uint64_t written = dump->file.written, count = 0;
+	uint64_t written = dump->file.change_time, count = 0;
 	size_t first = 0;
 
 	/* A copied file may come from a machine with a longer uptime. */

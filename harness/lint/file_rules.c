@@ -31,12 +31,12 @@ static void check_file_age(const struct jp_lint_file *file, struct jp_lint_findi
 	const struct jp_lint_process *process = file->process;
 	const uint64_t tick = JP_NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
 
-	if (process && file->named_pid == process->own_pid && file->written &&
-	    file->written + tick < process->started)
+	if (process && file->named_pid == process->own_pid && file->change_time &&
+	    file->change_time + tick < process->started)
 		jp_lint_found(findings, JP_LINT_WHOLE,
 			      "last written %.1f s before process %u started: an earlier process "
 			      "with this pid left it",
-			      (double)(process->started - file->written) / JP_NS_PER_S,
+			      (double)(process->started - file->change_time) / JP_NS_PER_S,
 			      process->own_pid);
 }
 

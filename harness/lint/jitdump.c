@@ -25,7 +25,8 @@ static const char *skip_place(const char *path, const char *text)
 static int keep_bad_record(struct jp_lint_dump *dump, const struct jp_jitdump_gap *gap,
 			   const char *text)
 {
-	struct jp_lint_bad *bad = jp_array_push(&dump->bad, &dump->nr_bad, &dump->bad_capacity);
+	struct jp_lint_bad *bad =
+		jp_array_push(&dump->bad_ranges, &dump->nr_bad, &dump->bad_capacity);
 
 	if (!bad)
 		return -ENOMEM;
@@ -88,8 +89,8 @@ int jp_lint_dump_read(struct jp_lint_dump *dump, struct jp_error *err)
 void jp_lint_dump_free(struct jp_lint_dump *dump)
 {
 	for (size_t i = 0; i < dump->nr_bad; i++)
-		free((char *)dump->bad[i].reason);
-	free(dump->bad);
+		free((char *)dump->bad_ranges[i].reason);
+	free(dump->bad_ranges);
 	free(dump->records);
 	jp_jitdump_close(dump->dump);
 }

@@ -49,14 +49,14 @@ static ssize_t read_head(struct jp_lint_file *file, struct jp_jitdump_header *he
 		  (uint64_t)file->status.st_mtim.tv_nsec;
 	/* Only a change since this boot can be expressed in CLOCK_MONOTONIC. */
 	if (changed <= real && real - changed < file->now)
-		file->written = file->now - (real - changed);
+		file->change_time = file->now - (real - changed);
 	return nr_read;
 }
 
 static int add_published_range(struct jp_lint_process *process, uint64_t start, uint64_t size)
 {
-	struct jp_lint_range *range = jp_array_push(&process->published, &process->nr_published,
-						    &process->published_capacity);
+	struct jp_lint_range *range = jp_array_push(
+		&process->published_ranges, &process->nr_published, &process->published_capacity);
 
 	if (!range)
 		return -ENOMEM;
@@ -106,7 +106,8 @@ static int check_dump(struct jp_lint_dump *dump, struct jp_lint_process *process
 		if (record->type == JP_JITDUMP_LOAD)
 			ret = add_published_range(process, record->load.addr, record->load.size);
 		else if (record->type == JP_JITDUMP_MOVE)
-			ret = add_published_range(process, record->move.to, record->move.size);
+			ret = add_published_range(process, record->move.new_addr,
+						  record->move.size);
 	}
 	return ret;
 }
@@ -117,7 +118,7 @@ static int check_map(struct jp_lint_map *map, struct jp_lint_process *process,
 	const struct jp_lint_rule *rule = NULL;
 	int ret = jp_lint_map_read(map, err);
 
-	findings->entries = map->count + map->bad_lines;
+	findings->entries = map->count + map->nr_bad_lines;
 	while (!ret && (rule = jp_registry_next(JP_LINT_RULE, rule)))
 		if ((rule->map || rule->file || rule->each_name) &&
 		    jp_lint_begin_rule(findings, rule))

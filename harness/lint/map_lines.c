@@ -8,9 +8,9 @@
 static void check_lines(const struct jp_lint_map *map, struct jp_lint_findings *findings)
 {
 	for (size_t i = 0; i < map->nr_bad; i++)
-		for (uint32_t j = 0; j < map->bad[i].count; j++)
-			jp_lint_found(findings, map->bad[i].first + j, "expected %s",
-				      map->bad[i].reason);
+		for (uint32_t j = 0; j < map->bad_lines[i].count; j++)
+			jp_lint_found(findings, map->bad_lines[i].first + j, "expected %s",
+				      map->bad_lines[i].reason);
 }
 
 /* Reports a dialect once with the number of its lines, since it is a property of the writer. */

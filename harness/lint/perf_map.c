@@ -16,14 +16,14 @@ enum { MOST_LINES = 1 << 24 };
 
 static int keep_bad_line(struct jp_lint_map *map, uint32_t number, const char *reason)
 {
-	struct jp_lint_bad_lines *bad = map->nr_bad ? &map->bad[map->nr_bad - 1] : NULL;
+	struct jp_lint_bad_lines *bad = map->nr_bad ? &map->bad_lines[map->nr_bad - 1] : NULL;
 
-	map->bad_lines++;
+	map->nr_bad_lines++;
 	if (bad && bad->reason == reason && bad->first + bad->count == number) {
 		bad->count++;
 		return 0;
 	}
-	return jp_array_append(&map->bad, &map->nr_bad, &map->bad_capacity,
+	return jp_array_append(&map->bad_lines, &map->nr_bad, &map->bad_capacity,
 			       (struct jp_lint_bad_lines){number, 1, reason});
 }
 
@@ -121,7 +121,7 @@ int jp_lint_map_read(struct jp_lint_map *map, struct jp_error *err)
 
 void jp_lint_map_free(struct jp_lint_map *map)
 {
-	free(map->bad);
+	free(map->bad_lines);
 	free(map->lines);
 	free(map->text);
 }

@@ -170,7 +170,7 @@ int jp_lint_process(struct jp_lint_process *process, struct jp_lint_findings *fi
 
 	findings->kind = "process";
 	findings->entries = process->nr_maps;
-	jp_sort(process->published, process->nr_published, compare_by_start);
+	jp_sort(process->published_ranges, process->nr_published, compare_by_start);
 	while ((rule = jp_registry_next(JP_LINT_RULE, rule)))
 		if (rule->process && jp_lint_begin_rule(findings, rule))
 			rule->process(process, findings);
@@ -190,7 +190,7 @@ void jp_lint_process_free(struct jp_lint_process *process)
 	free_list(process->dumps, process->nr_dumps);
 	free_list(process->perf_maps, process->nr_perf_maps);
 	free(process->maps);
-	free(process->published);
+	free(process->published_ranges);
 	jp_text_pool_free(&process->paths);
 	*process = (struct jp_lint_process){0};
 }

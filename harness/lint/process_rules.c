@@ -82,7 +82,7 @@ static void check_deleted(const struct jp_lint_process *process, struct jp_lint_
 static uint64_t count_published_bytes(const struct jp_lint_process *process,
 				      const struct jp_procmap *map)
 {
-	const struct jp_lint_range *ranges = process->published;
+	const struct jp_lint_range *ranges = process->published_ranges;
 	uint64_t to = map->start, bytes = 0;
 	size_t i;
 

@@ -49,7 +49,8 @@ static void check_dump_addresses(const struct jp_lint_dump *dump, struct jp_lint
 			check_address(findings, record->offset, record->load.addr,
 				      record->load.size);
 		else if (record->type == JP_JITDUMP_MOVE)
-			check_address(findings, record->offset, record->move.to, record->move.size);
+			check_address(findings, record->offset, record->move.new_addr,
+				      record->move.size);
 	}
 }
 

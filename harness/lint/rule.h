@@ -23,7 +23,8 @@ struct jp_lint_file {
 	int64_t named_pid; /* the number in "jit-PID.dump" or "perf-PID.map"; -1: another name */
 	const struct jp_lint_process *process; /* its process; NULL: unknown */
 	uint64_t now;                          /* CLOCK_MONOTONIC in ns */
-	uint64_t written; /* time of the last change, CLOCK_MONOTONIC in ns; 0: before this boot */
+	uint64_t change_time; /* time of the last change, CLOCK_MONOTONIC in ns; 0: before this boot
+			       */
 };
 
 /* A range of invalid bytes in a jitdump. */
@@ -37,7 +38,8 @@ struct jp_lint_dump {
 	const struct jp_jitdump_header *header;
 	struct jp_jitdump_record *records;
 	size_t count, capacity;
-	struct jp_lint_bad *bad; /* in file order, except that a record may contain other ranges */
+	struct jp_lint_bad
+		*bad_ranges; /* in file order, except that a record may contain other ranges */
 	size_t nr_bad, bad_capacity;
 	const unsigned char *bytes; /* bytes of the whole file */
 	uint64_t size;
@@ -71,9 +73,9 @@ struct jp_lint_map {
 	char *text;
 	struct jp_lint_line *lines;
 	size_t count, capacity;
-	struct jp_lint_bad_lines *bad;
-	size_t nr_bad, bad_capacity, bad_lines; /* bad_lines: malformed lines in total */
-	bool unfinished;                        /* the last line has no newline */
+	struct jp_lint_bad_lines *bad_lines;
+	size_t nr_bad, bad_capacity, nr_bad_lines; /* nr_bad_lines: malformed lines in total */
+	bool unfinished;                           /* the last line has no newline */
 };
 
 /* A published address range, from any file of a process. */
@@ -90,7 +92,7 @@ struct jp_lint_process {
 	size_t nr_maps;
 	char **dumps, **perf_maps; /* mapped or open in the process, or named by its pid */
 	size_t nr_dumps, dumps_capacity, nr_perf_maps, perf_maps_capacity;
-	struct jp_lint_range *published;
+	struct jp_lint_range *published_ranges;
 	size_t nr_published, published_capacity;
 };
 

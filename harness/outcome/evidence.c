@@ -24,7 +24,7 @@ void jp_check_files(const struct jp_truth *truth, const struct jp_judgement *jud
 		const char *text;
 	} faults[] = {
 		{"", file->unknown_ids, "records of perf.data have an id that no event of it has"},
-		{"", file->behind,
+		{"", file->nr_behind,
 		 "records of perf.data are older than the end of a round before them"},
 		{"the truth has ", truth->gaps, "incomplete records before complete ones"},
 		{"the truth is full: ", truth->overflow, "records were lost"},

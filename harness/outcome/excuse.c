@@ -86,8 +86,8 @@ static bool is_excuse_for(const struct jp_excuse *excuse, const struct publishin
 
 	return count_words(excuse->metrics, is_metric, exception, &ignored) &&
 	       count_words(excuse->causes, is_cause, exception, &ignored) &&
-	       (!excuse->when ||
-		count_words(excuse->when, has_word, publishing, &nr_words) == nr_words);
+	       (!excuse->condition ||
+		count_words(excuse->condition, has_word, publishing, &nr_words) == nr_words);
 }
 
 /* Returns the number that the bound @bound states: a share "A/B" of all that the exception's metric

@@ -13,17 +13,17 @@ enum { TICK_MIN_NS = 100 * 1000, TICK_MAX_NS = 100 * 1000 * 1000 };
 
 struct figure {
 	const char *key;
-	uint64_t stated, min, max;
+	uint64_t value, min, max;
 };
 
 static void check_bounds(const struct figure *figures, size_t count, struct jp_result *result)
 {
 	for (const struct figure *figure = figures; figure < figures + count; figure++)
-		if (figure->stated < figure->min || figure->stated > figure->max)
+		if (figure->value < figure->min || figure->value > figure->max)
 			jp_note(result, JP_ERROR,
 				"the capture states %s %" PRIu64 "; there are %" PRIu64
 				" to %" PRIu64,
-				figure->key, figure->stated, figure->min, figure->max);
+				figure->key, figure->value, figure->min, figure->max);
 }
 
 /* Checks the size of a ring buffer: the number of pages is a power of two (perf_mmap() in

@@ -7,7 +7,7 @@
 
 struct bounds {
 	const char *key;
-	uint64_t stated, min, max;
+	uint64_t value, min, max;
 };
 
 /* Checks what only our captures state: dropped duplicates, the time at which the first event was
@@ -67,9 +67,9 @@ void jp_check_window(const struct jp_evidence *evidence, struct jp_result *resul
 			info->policy, jp_synth_text((enum jp_synth)watched->synth));
 	for (const struct bounds *one = bounds; one < bounds + sizeof(bounds) / sizeof(*bounds);
 	     one++)
-		if (one->stated < one->min || one->stated > one->max)
+		if (one->value < one->min || one->value > one->max)
 			jp_note(result, JP_ERROR,
 				"the capture states %s %" PRIu64 "; the runner saw %" PRIu64
 				" to %" PRIu64,
-				one->key, one->stated, one->min, one->max);
+				one->key, one->value, one->min, one->max);
 }

@@ -176,8 +176,8 @@ static int add_record(struct jp_picture *picture, const struct jp_event *event)
 	struct jp_picture_box box = {.pid = event->pid,
 				     .addr = event->map.addr,
 				     .size = event->map.len,
-				     .from = event->time,
-				     .to = UINT64_MAX};
+				     .start_time = event->time,
+				     .end_time = UINT64_MAX};
 	const enum jp_place place =
 		jp_place_classify(jp_mapping_backing(event->map.name), event->map.name);
 
@@ -229,8 +229,8 @@ static int add_truth(struct jp_picture *picture, const struct jp_evidence *evide
 		struct jp_picture_box box = {.pid = code->pid,
 					     .addr = code->addr,
 					     .size = code->size,
-					     .from = code->ready,
-					     .to = code->unloaded,
+					     .start_time = code->ready,
+					     .end_time = code->unloaded,
 					     .in_file = code->in_file};
 
 		failed = add_box(picture, &picture->truth, box, code->name,
@@ -303,8 +303,8 @@ static int draw_publication(void *context, const struct jp_publication *publicat
 	struct jp_picture_box load = {.pid = code->pid,
 				      .addr = code->addr,
 				      .size = code->size,
-				      .from = publication->time,
-				      .to = code->unloaded,
+				      .start_time = publication->time,
+				      .end_time = code->unloaded,
 				      .hidden_at = publication->hidden_at};
 
 	return keep_string(picture, publication->hider ?: "", &load.hider)
@@ -322,7 +322,7 @@ static void draw_line(void *context, uint64_t start, uint64_t size, const char *
 {
 	struct picture_map *map = context;
 	const struct jp_picture_box load = {
-		.pid = map->pid, .addr = start, .size = size, .to = UINT64_MAX};
+		.pid = map->pid, .addr = start, .size = size, .end_time = UINT64_MAX};
 
 	if (!map->failed)
 		map->failed = add_box(map->picture, &map->picture->loads, load, name, "perf map");

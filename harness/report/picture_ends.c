@@ -114,9 +114,9 @@ static int cut_record(struct jp_picture_boxes *records, size_t i, const struct j
 	const uint64_t until = below.addr + below.size;
 	int failed = 0;
 
-	if (below.to <= end->time || until <= end->addr || end->end <= below.addr)
+	if (below.end_time <= end->time || until <= end->addr || end->end <= below.addr)
 		return 0;
-	records->list[i].to = below.from = above.from = end->time;
+	records->list[i].end_time = below.start_time = above.start_time = end->time;
 	if (below.addr < end->addr) {
 		below.size = end->addr - below.addr;
 		failed = jp_picture_boxes_add(records, &below);
@@ -135,7 +135,7 @@ static int end_record(const struct jp_picture_ends *ends, const struct jp_boxes 
 		      struct jp_picture_boxes *records, size_t i, uint64_t attached)
 {
 	struct jp_picture_box *record = &records->list[i];
-	const uint64_t until = record->addr + record->size, from = record->from ?: attached;
+	const uint64_t until = record->addr + record->size, from = record->start_time ?: attached;
 	const size_t parts = records->count;
 	struct jp_box box = {record->addr, until, from + 1, UINT64_MAX};
 	uint64_t *cuts = NULL;
@@ -148,7 +148,7 @@ static int end_record(const struct jp_picture_ends *ends, const struct jp_boxes 
 		const struct jp_picture_end *end = &ends->list[item];
 
 		if (end->addr <= record->addr && until <= end->end) {
-			record->to = box.until = jp_min(box.until, end->time);
+			record->end_time = box.end_time = jp_min(box.end_time, end->time);
 			continue;
 		}
 		nr_left--;

@@ -7,12 +7,13 @@
 /* A range of addresses over time: true code, a mapping record, or published code. */
 struct jp_picture_box {
 	uint32_t pid;
-	uint64_t addr, size, from, to; /* @to UINT64_MAX: until the end of the picture */
-	size_t name;                   /* number of a string */
-	size_t kind;                   /* number of a string */
-	bool in_file;                  /* the range maps a file and is not emitted code */
-	uint64_t hidden_at;            /* time of a record that hides the code; 0: none */
-	size_t hider;                  /* number of a string: the name in that record */
+	uint64_t addr, size, start_time,
+		end_time;   /* @end_time UINT64_MAX: until the end of the picture */
+	size_t name;        /* number of a string */
+	size_t kind;        /* number of a string */
+	bool in_file;       /* the range maps a file and is not emitted code */
+	uint64_t hidden_at; /* time of a record that hides the code; 0: none */
+	size_t hider;       /* number of a string: the name in that record */
 };
 
 /* Starts as all zero. */

@@ -49,8 +49,8 @@ static void write_boxes(struct jp_json *json, const char *key, const char *other
 			json,
 			(uint64_t[]){box->pid, band, box->addr - layout->bands.list[band].start,
 				     box->size,
-				     jp_picture_time(times, box->from ?: times->attached),
-				     jp_picture_time(times, box->to), box->name, box->kind,
+				     jp_picture_time(times, box->start_time ?: times->attached),
+				     jp_picture_time(times, box->end_time), box->name, box->kind,
 				     box->hidden_at ? jp_picture_time(times, box->hidden_at) : 0,
 				     box->hider},
 			hides ? 10 : 8);

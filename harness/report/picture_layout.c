@@ -143,9 +143,9 @@ static struct jp_picture_times find_times(const struct jp_picture *picture)
 	struct jp_picture_times times = {.first = UINT64_MAX};
 
 	for (size_t i = 0; i < picture->truth.count; i++)
-		add_time(&times, picture->truth.list[i].from);
+		add_time(&times, picture->truth.list[i].start_time);
 	for (size_t i = 0; i < picture->records.count; i++)
-		add_time(&times, picture->records.list[i].from);
+		add_time(&times, picture->records.list[i].start_time);
 	for (size_t i = 0; i < picture->nr_rows; i++)
 		add_time(&times, picture->rows[i].time);
 	for (size_t i = 0; i < picture->nr_marks; i++)

@@ -7,13 +7,13 @@
 
 int jp_stack_move_begin(struct jp_stack_move *move, const struct jp_text_pool *pool)
 {
-	*move = (struct jp_stack_move){.old = calloc(pool->count + 1, sizeof(*move->old)),
-				       .new_numbers =
-					       calloc(pool->count + 1, sizeof(*move->new_numbers))};
-	if (!move->old || !move->new_numbers || !jp_text_keep(&move->to, "", 0))
+	*move = (struct jp_stack_move){
+		.old_stacks = calloc(pool->count + 1, sizeof(*move->old_stacks)),
+		.new_numbers = calloc(pool->count + 1, sizeof(*move->new_numbers))};
+	if (!move->old_stacks || !move->new_numbers || !jp_text_keep(&move->new_pool, "", 0))
 		return -ENOMEM;
 	for (const struct jp_text *text = pool->first; text; text = text->next)
-		move->old[text->number] = text;
+		move->old_stacks[text->number] = text;
 	return 0;
 }
 
@@ -29,14 +29,14 @@ int jp_stack_move(struct jp_stack_move *move, size_t *number)
 		if (callers)
 			break;
 		path[depth++] = old_number;
-		memcpy(&frame, move->old[old_number]->bytes, sizeof(frame));
+		memcpy(&frame, move->old_stacks[old_number]->bytes, sizeof(frame));
 	}
 	while (depth--) {
 		const struct jp_text *kept;
 
-		memcpy(&frame, move->old[path[depth]]->bytes, sizeof(frame));
+		memcpy(&frame, move->old_stacks[path[depth]]->bytes, sizeof(frame));
 		frame.callers = callers;
-		kept = jp_text_keep(&move->to, &frame, sizeof(frame));
+		kept = jp_text_keep(&move->new_pool, &frame, sizeof(frame));
 		if (!kept)
 			return -ENOMEM;
 		callers = move->new_numbers[path[depth]] = (uint32_t)kept->number;
@@ -48,7 +48,7 @@ int jp_stack_move(struct jp_stack_move *move, size_t *number)
 void jp_stack_move_end(struct jp_stack_move *move, struct jp_text_pool *pool)
 {
 	jp_text_pool_free(pool);
-	*pool = move->to;
-	free(move->old);
+	*pool = move->new_pool;
+	free(move->old_stacks);
 	free(move->new_numbers);
 }

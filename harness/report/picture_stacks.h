@@ -14,9 +14,9 @@ struct jp_picture_frame {
 
 /* State of copying the stacks that are still needed into a new pool. */
 struct jp_stack_move {
-	struct jp_text_pool to;
-	const struct jp_text **old; /* old stacks, indexed by number */
-	uint32_t *new_numbers;      /* new numbers, by old number; 0: not moved, or empty */
+	struct jp_text_pool new_pool;
+	const struct jp_text **old_stacks; /* old stacks, indexed by number */
+	uint32_t *new_numbers;             /* new numbers, by old number; 0: not moved, or empty */
 };
 
 /* Begins to move stacks of @pool. Returns 0 or -ENOMEM; call jp_stack_move_end() in both cases. */

@@ -19,7 +19,7 @@ enum { INDENT = 4, LONGEST = 2048 };
 
 /* The acts of a workload according to its truth. */
 struct story_acts {
-	uint64_t from, to; /* ns */
+	uint64_t start, end; /* ns */
 	uint64_t counts[JP_ACTS], starts[JP_HOWS], executable, bytes;
 };
 
@@ -42,10 +42,10 @@ static int count_act(void *context, const struct jp_event *event)
 	const enum jp_act act = jp_act_find_kind(event);
 	struct story_acts *acts = context;
 
-	if (!acts->from || event->before < acts->from)
-		acts->from = event->before;
-	if (event->after > acts->to)
-		acts->to = event->after;
+	if (!acts->start || event->before < acts->start)
+		acts->start = event->before;
+	if (event->after > acts->end)
+		acts->end = event->after;
 	if (act == JP_ACTS)
 		return 0;
 	acts->counts[act]++;
@@ -92,7 +92,7 @@ static void put_workload(const struct jp_result *result, const char *dir, unsign
 	    " more threads; in %.3f s",
 	    acts.starts[JP_HOW_LAUNCH], acts.starts[JP_HOW_FORK], acts.starts[JP_HOW_VFORK],
 	    acts.starts[JP_HOW_EXEC], acts.starts[JP_HOW_SHARE], acts.counts[JP_ACT_THREAD],
-	    (double)(acts.to - acts.from) / 1e9);
+	    (double)(acts.end - acts.start) / 1e9);
 	put(width, INDENT,
 	    "mappings: %" PRIu64 " mapped (%" PRIu64 " executable), %" PRIu64 " protected, %" PRIu64
 	    " moved, %" PRIu64 " unmapped",

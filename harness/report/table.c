@@ -142,7 +142,7 @@ struct print {
 	const struct jp_table *table;
 	const struct jp_result *results;
 	size_t count;
-	size_t which;                 /* tables of stack methods: index in @methods */
+	size_t method;                /* tables of stack methods: index in @methods */
 	const char *rules[MAX_RULES]; /* in order of appearance */
 	const char *mark;             /* printed before every line */
 	unsigned int width;           /* largest width of a line */
@@ -159,7 +159,7 @@ static void fill_cell(char *text, struct print *print, size_t row, size_t column
 	if (result && print->table->nr_metrics)
 		fill_metrics(text, result, print->table);
 	else if (result)
-		fill_broken(text, result, methods[print->which]);
+		fill_broken(text, result, methods[print->method]);
 	used = strlen(text);
 	if (cell->rule && (result || is_impossible))
 		snprintf(text + used, CELL - used, " [%zu]",
@@ -315,7 +315,7 @@ static void print_table(FILE *out, struct print *print)
 	fprintf(out, "%s\n", print->mark);
 	put_title(out, print, table->study, table->title);
 	if (!table->nr_metrics)
-		put_title(out, print, "method", jp_method_text(methods[print->which]));
+		put_title(out, print, "method", jp_method_text(methods[print->method]));
 	for (size_t c = 0; c < table->nr_columns; c++)
 		widest = jp_max(widest, widths[c]);
 	if (strlen(print->mark) + 2 + label + 2 + widest > print->width)

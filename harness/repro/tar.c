@@ -15,7 +15,7 @@ enum { BLOCK = 512 };
 struct tar_head {
 	char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type;
 	char link[100], magic[6], version[2], owner[32], group[32], major[8], minor[8];
-	char prefix[155], rest[12];
+	char prefix[155], padding[12];
 };
 _Static_assert(sizeof(struct tar_head) == BLOCK, "a block");
 

@@ -77,7 +77,7 @@ static bool announces_intervals(const struct jp_case *cas)
 	const struct jp_workload *workload = jp_registry_find(JP_WORKLOAD, cas->workload_argv[0]);
 	const struct jp_option *option = workload->options;
 
-	while (option && (option->name || option->help || option->more)) {
+	while (option && (option->name || option->help || option->get_more)) {
 		if (option->name && strcmp(option->name, "--gate") == 0)
 			return true;
 		option++;

@@ -41,7 +41,7 @@ int jp_jobs_open(struct jp_jobs *jobs, const struct jp_runner *runner, size_t ca
 
 bool jp_jobs_may_start(const struct jp_jobs *jobs, const struct jp_case *cas)
 {
-	return !jobs->running || (jobs->running < jobs->max_running && !jobs->alone &&
+	return !jobs->running || (jobs->running < jobs->max_running && !jobs->runs_alone &&
 				  !jp_case_records_whole_machine(cas));
 }
 
@@ -100,7 +100,7 @@ void jp_jobs_start(struct jp_jobs *jobs, const struct jp_case *cas, const struct
 		fail_job(job, strerror(errno));
 		return;
 	}
-	jobs->alone = jp_case_records_whole_machine(cas);
+	jobs->runs_alone = jp_case_records_whole_machine(cas);
 	jobs->running++;
 	job->pidfd = (int)syscall(SYS_pidfd_open, job->pid, 0);
 	if (job->pidfd >= 0)

@@ -25,7 +25,7 @@ struct jp_jobs {
 	struct jp_job_result *results;
 	size_t count, capacity;
 	unsigned int running, max_running;
-	bool alone; /* the running case must run alone */
+	bool runs_alone; /* the running case must run alone */
 };
 
 /* Prepares to run @capacity cases, at most @max at a time. Runs only one at a time if all ring

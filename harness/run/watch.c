@@ -267,7 +267,7 @@ static int wait_workload(struct jp_watched *watch, uint64_t end, struct jp_error
 /* Waits until the workload is ready, or an external profiler that starts it has failed. */
 static int wait_ready(struct jp_watched *watch, struct jp_session *session, struct jp_error *err)
 {
-	bool is_external = watch->process.external;
+	bool is_external = watch->process.is_external;
 
 	for (;;) {
 		int ret = wait_workload(watch, is_external ? get_slice_end(watch) : watch->deadline,
@@ -289,7 +289,7 @@ static int watch_session(struct jp_watched *watch, struct jp_target *target,
 	if (is_launch(watch)) {
 		jp_workload_process_started(&watch->process);
 		jp_witness_started(watch->witness);
-		watch->process.external = !target->pid;
+		watch->process.is_external = !target->pid;
 		ret = wait_ready(watch, session, err);
 		target->pid = watch->process.pid;
 	}
@@ -331,7 +331,7 @@ static int end_session(struct jp_watched *watch, struct jp_session *session, int
 	if (!is_external)
 		ret = ret ?: close_witness(watch, err);
 	/* An external profiler that started the workload ends only after the workload. */
-	if (watch->process.external && !ret && !jp_session_failed(session))
+	if (watch->process.is_external && !ret && !jp_session_failed(session))
 		ret = stop_workload(watch, err);
 	/* If the capture ended early (EPIPE), report its reason instead. */
 	if (jp_session_finish(session, &finish_err) && (!ret || ret == -EPIPE))
@@ -340,7 +340,7 @@ static int end_session(struct jp_watched *watch, struct jp_session *session, int
 	if (is_external)
 		ret = ret ?: close_witness(watch, err);
 	watch->info.ended = jp_clock_now();
-	if (!ret && !watch->process.external)
+	if (!ret && !watch->process.is_external)
 		ret = stop_workload(watch, err);
 	/* Write `watched` last, when no profiler can change the folder any more. */
 	return ret ?: jp_watched_write(&watch->info, watch->dir, err);

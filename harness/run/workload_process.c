@@ -24,14 +24,14 @@ int jp_workload_process_open(struct jp_workload_process *process, const char *di
 	int ready[2], control[2], ret;
 
 	*process = (struct jp_workload_process){
-		.pidfd = -1, .ready = -1, .control = -1, .child_fd = {-1, -1}};
+		.pidfd = -1, .line_fd = -1, .control = -1, .child_fd = {-1, -1}};
 	ret = jp_path_build(process->output, sizeof(process->output), err, "%s/workload.txt", dir);
 	if (ret)
 		return ret;
 	jp_children_adopt_orphans();
 	if (pipe2(ready, O_CLOEXEC))
 		return jp_fail(err, errno, "pipe: %s", strerror(errno));
-	process->ready = ready[0];
+	process->line_fd = ready[0];
 	process->child_fd[0] = ready[1];
 	if (pipe2(control, O_CLOEXEC))
 		return jp_fail(err, errno, "pipe: %s", strerror(errno));
@@ -133,7 +133,7 @@ static int describe_end(struct jp_workload_process *process, uint64_t deadline,
 	if (process->pidfd < 0)
 		return jp_fail(err, EPIPE, "the workload has exited");
 	ret = jp_wait_readable(process->pidfd, deadline);
-	if (ret || process->external)
+	if (ret || process->is_external)
 		return ret;
 	if (waitid(P_PID, (id_t)process->pid, &info, WEXITED | WNOWAIT | WNOHANG) || !info.si_pid)
 		return jp_fail(err, EPIPE, "the workload has exited");
@@ -164,7 +164,7 @@ static int fail_lost(struct jp_workload_process *process, uint64_t deadline, con
 int jp_workload_process_ended(struct jp_workload_process *process, uint64_t deadline,
 			      struct jp_error *err)
 {
-	if (process->external || !process->group)
+	if (process->is_external || !process->group)
 		return jp_fail(err, EPIPE, "the workload ended while it was watched");
 	return fail_lost(process, deadline, "the profiler ended, but the workload did not exit",
 			 "while it was watched", err);
@@ -174,11 +174,11 @@ int jp_workload_process_ended(struct jp_workload_process *process, uint64_t dead
 static int read_line(struct jp_workload_process *process, char *text, size_t size,
 		     uint64_t deadline, const char *when, struct jp_error *err)
 {
-	int ret = jp_lines_next(&process->lines, process->ready, deadline, text, size);
+	int ret = jp_lines_next(&process->lines, process->line_fd, deadline, text, size);
 
 	if (ret == -EPROTO)
 		return jp_fail(err, EPROTO, "the workload wrote %zu bytes without a newline %s",
-			       process->lines.filled, when);
+			       process->lines.nr_filled, when);
 	if (ret == -EBADMSG)
 		return jp_fail(err, EPROTO, "the workload wrote '%s' and a NUL byte %s", text,
 			       when);
@@ -267,11 +267,11 @@ void jp_workload_process_close(struct jp_workload_process *process)
 	jp_workload_process_started(process);
 	if (process->control >= 0)
 		close(process->control);
-	if (process->ready >= 0)
-		close(process->ready);
+	if (process->line_fd >= 0)
+		close(process->line_fd);
 	if (process->pidfd >= 0)
 		close(process->pidfd);
-	process->control = process->ready = process->pidfd = -1;
+	process->control = process->line_fd = process->pidfd = -1;
 	if (process->group)
 		kill(-process->pid, SIGKILL);
 	/* Kill descendants that left the process group, too: orphans become children of this

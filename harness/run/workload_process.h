@@ -14,12 +14,12 @@
  * when the run is interrupted, -ETIMEDOUT after the deadline, or -EPIPE when the workload has
  * ended. */
 struct jp_workload_process {
-	pid_t pid;     /* 0: not yet known */
-	int pidfd;     /* -1: none yet */
-	bool group;    /* the process leads its own process group */
-	bool external; /* it is the child of another process, so its exit status is unknown */
-	int ready;     /* descriptor from which we read the workload's lines */
-	int control;   /* descriptor to which we write lines for the workload */
+	pid_t pid;        /* 0: not yet known */
+	int pidfd;        /* -1: none yet */
+	bool group;       /* the process leads its own process group */
+	bool is_external; /* it is the child of another process, so its exit status is unknown */
+	int line_fd;      /* descriptor from which we read the workload's lines */
+	int control;      /* descriptor to which we write lines for the workload */
 	/* The workload's ends of both pipes, until jp_workload_process_started(). */
 	int child_fd[2];
 	char output[4096]; /* path of the file with the workload's standard output and error */

@@ -153,8 +153,8 @@ int jp_score_take(const struct jp_score_plan *plan, const struct jp_runner *runn
 			return jp_fail(err, EINTR, "interrupted after %zu of %zu scenes",
 				       score->nr_rows, count_wanted(plan, score->scenes));
 		}
-		if (plan->ran)
-			plan->ran(score->nr_rows, count_wanted(plan, score->scenes), row);
+		if (plan->report_case)
+			plan->report_case(score->nr_rows, count_wanted(plan, score->scenes), row);
 	}
 	return ret;
 }

@@ -16,7 +16,7 @@ struct jp_score_plan {
 	const char *dir;              /* parent of the cases' folders */
 	void (*progress)(const char *workload);
 	/* Called after the @number-th of @count cases; may be NULL. */
-	void (*ran)(size_t number, size_t count, const struct jp_score_row *row);
+	void (*report_case)(size_t number, size_t count, const struct jp_score_row *row);
 };
 
 /* Reads the globs of @plan from @words; the caller frees them. Returns 0, or -errno and a message;

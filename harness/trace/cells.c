@@ -74,8 +74,8 @@ static void add_dump(struct jp_cells *cells, const struct jp_tally *tally,
 	add_cell(cells, "attach.dump",
 		 "a late profiler finds no record of code that had one, or no mapped jit-PID.dump",
 		 tally->detached[JP_SOURCE_DUMP], tally->attached[JP_SOURCE_DUMP]);
-	add_cell(cells, "dump.bytes", "a function of the jitdump differs from memory", all->differ,
-		 all->functions);
+	add_cell(cells, "dump.bytes", "a function of the jitdump differs from memory",
+		 all->nr_differing, all->nr_functions);
 	add_cell(cells, "dump.clock", "a record is later than now, or earlier than the launch",
 		 all->future + all->early, all->loads);
 	add_cell(cells, "dump.order", "a record is earlier than the one before", all->disorder,
@@ -198,6 +198,6 @@ size_t jp_cells_count_red(const struct jp_cells *cells)
 	size_t red = 0;
 
 	for (size_t i = 0; i < cells->count; i++)
-		red += cells->list[i].bad > 0;
+		red += cells->list[i].nr_bad > 0;
 	return red;
 }

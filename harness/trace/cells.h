@@ -11,8 +11,8 @@
 struct jp_cell {
 	const char *name;     /* name of the cell, such as "map.late" */
 	const char *question; /* text that describes the defect */
-	/* @bad: number of bad cases; @total: number of examined cases, which may be 0. */
-	uint64_t bad, total;
+	/* @nr_bad: number of bad cases; @nr_total: number of examined cases, which may be 0. */
+	uint64_t nr_bad, nr_total;
 };
 
 enum { JP_CELLS = 32 };

@@ -273,10 +273,10 @@ static void compare_bytes(struct jp_checks *checks, const struct jp_published_na
 	if (!compared || *compared || !bytes)
 		return;
 	*compared = true;
-	checks->tally->functions++;
+	checks->tally->nr_functions++;
 	if (jp_memory_read((pid_t)tid, load->addr, bytes, load->size) != load->size ||
 	    memcmp(bytes, load->code, load->size) != 0)
-		checks->tally->differ++;
+		checks->tally->nr_differing++;
 }
 
 /* Returns whether @regs, after a step of an unwinder, are those of the true caller of @insn. */

@@ -26,11 +26,11 @@ static void compare_insn(struct jp_comparison *comparison, const struct jp_truth
 	    stack->nr_whole < 2) {
 		comparison->elsewhere += insn->is_known && insn->emitted;
 	} else if (!insn->is_known) {
-		comparison->unclaimed++;
+		comparison->nr_unclaimed++;
 	} else if (stack->frames[1] == insn->ret) {
-		comparison->right++;
-	} else if (!comparison->wrong++) {
-		comparison->worst = *insn;
+		comparison->nr_right++;
+	} else if (!comparison->nr_wrong++) {
+		comparison->first_wrong = *insn;
 		comparison->true_ret = stack->frames[1];
 	}
 }
@@ -59,13 +59,14 @@ int jp_comparison_make(struct jp_comparison *comparison, const char *path, struc
 
 void jp_comparison_print(const struct jp_comparison *comparison, FILE *out)
 {
-	const struct jp_trace_insn *worst = &comparison->worst;
+	const struct jp_trace_insn *worst = &comparison->first_wrong;
 
 	fprintf(out,
 		"truth: %" PRIu64 " right, %" PRIu64 " wrong, %" PRIu64 " without a claim, %" PRIu64
 		" in no function of the truth\n",
-		comparison->right, comparison->wrong, comparison->unclaimed, comparison->elsewhere);
-	if (comparison->wrong)
+		comparison->nr_right, comparison->nr_wrong, comparison->nr_unclaimed,
+		comparison->elsewhere);
+	if (comparison->nr_wrong)
 		fprintf(out,
 			"the first wrong one: burst %u, time %" PRIu64 ", ip 0x%" PRIx64
 			", sp 0x%" PRIx64 ": 0x%" PRIx64 ", expected 0x%" PRIx64 "\n",
@@ -76,9 +77,9 @@ void jp_comparison_print(const struct jp_comparison *comparison, FILE *out)
 void jp_comparison_json(const struct jp_comparison *comparison, struct jp_json *json)
 {
 	jp_json_object(json, "truth");
-	jp_json_u64(json, "right", comparison->right);
-	jp_json_u64(json, "wrong", comparison->wrong);
-	jp_json_u64(json, "unclaimed", comparison->unclaimed);
+	jp_json_u64(json, "right", comparison->nr_right);
+	jp_json_u64(json, "wrong", comparison->nr_wrong);
+	jp_json_u64(json, "unclaimed", comparison->nr_unclaimed);
 	jp_json_u64(json, "elsewhere", comparison->elsewhere);
 	jp_json_end(json);
 }

@@ -14,11 +14,11 @@ struct jp_comparison {
 	bool failed; /* no memory */
 	/* Number of instructions in emitted functions of the truth for which the trace found the
 	 * true caller, another caller, or no certain caller. */
-	uint64_t right, wrong, unclaimed;
+	uint64_t nr_right, nr_wrong, nr_unclaimed;
 	uint64_t elsewhere; /* number of instructions with a certain caller that are in no emitted
 			       function of the truth */
-	struct jp_trace_insn worst; /* the first instruction with a wrong caller; its true return
-				       address is @true_ret */
+	struct jp_trace_insn first_wrong; /* the first instruction with a wrong caller; its true
+				       return address is @true_ret */
 	uint64_t true_ret;
 };
 

@@ -66,7 +66,7 @@ void jp_tally_print(const struct jp_tally *tally, FILE *out)
 		"functions of the jitdump that ran: %" PRIu64 ", with other bytes: %" PRIu64
 		"\nrecords of the jitdump: %" PRIu64 ", later than now: %" PRIu64
 		", earlier than the launch: %" PRIu64 ", out of order: %" PRIu64 "\n",
-		tally->functions, tally->differ, tally->loads, tally->future, tally->early,
+		tally->nr_functions, tally->nr_differing, tally->loads, tally->future, tally->early,
 		tally->disorder);
 }
 
@@ -85,13 +85,20 @@ void jp_tally_json(const struct jp_tally *tally, struct jp_json *json)
 		const char *key;
 		uint64_t count;
 	} counts[] = {
-		{"bursts", tally->bursts},       {"refused", tally->refused},
-		{"steps", tally->steps},         {"emitted", tally->emitted},
-		{"known", tally->nr_known},      {"uncertain", tally->uncertain},
-		{"calls", tally->calls},         {"returns", tally->returns},
-		{"functions", tally->functions}, {"differ", tally->differ},
-		{"loads", tally->loads},         {"future", tally->future},
-		{"early", tally->early},         {"disorder", tally->disorder},
+		{"bursts", tally->bursts},
+		{"refused", tally->refused},
+		{"steps", tally->steps},
+		{"emitted", tally->emitted},
+		{"known", tally->nr_known},
+		{"uncertain", tally->uncertain},
+		{"calls", tally->calls},
+		{"returns", tally->returns},
+		{"functions", tally->nr_functions},
+		{"differ", tally->nr_differing},
+		{"loads", tally->loads},
+		{"future", tally->future},
+		{"early", tally->early},
+		{"disorder", tally->disorder},
 	};
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)

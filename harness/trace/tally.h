@@ -35,9 +35,9 @@ struct jp_tally {
 		nr_dumped; /* @nr_hidden: the process has a jitdump that perf does not find;
 			@nr_dumped: it has any jitdump */
 	uint64_t by_fp[JP_PLACES][JP_CALLERS], by_dump[JP_PLACES][JP_CALLERS];
-	/* @functions: comparisons of the bytes of an executed function in a jitdump with memory;
-	 * @differ: those in which the bytes differ. */
-	uint64_t functions, differ;
+	/* @nr_functions: comparisons of the bytes of an executed function in a jitdump with memory;
+	 * @nr_differing: those in which the bytes differ. */
+	uint64_t nr_functions, nr_differing;
 	/* @loads: records of jitdumps; @future: of these, later than the moment of reading; @early:
 	 * earlier than the start of the program; @disorder: earlier than the previous record. */
 	uint64_t loads, future, early, disorder;

@@ -15,11 +15,11 @@ struct jp_region {
 		*exec; /* address at which code runs; NULL: nothing is mapped or reserved yet */
 	unsigned char
 		*write; /* address at which code is written; equal to @exec if there is one view */
-	size_t size, page; /* @page: bytes of a page, the smallest part to map or protect */
-	size_t reached;    /* bytes from exec[0] to the end of the part that was ever mapped */
-	int fd;            /* -1: the region has no file */
-	uint64_t offset;   /* offset of exec[0] in the backing's file */
-	uint32_t name;     /* id of the name in the truth; 0: the backing has no name */
+	size_t size, page;      /* @page: bytes of a page, the smallest part to map or protect */
+	size_t nr_mapped_bytes; /* bytes from exec[0] to the end of the part that was ever mapped */
+	int fd;                 /* -1: the region has no file */
+	uint64_t offset;        /* offset of exec[0] in the backing's file */
+	uint32_t name;          /* id of the name in the truth; 0: the backing has no name */
 	int reserved; /* the address space is reserved, so MAP_FIXED may replace mappings in it */
 };
 

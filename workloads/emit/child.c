@@ -35,7 +35,7 @@ int jp_child_open(struct jp_child *process, int child_ends[2])
 {
 	int ready[2], control[2], ret;
 
-	*process = (struct jp_child){.pidfd = -1, .ready = -1, .control = -1};
+	*process = (struct jp_child){.pidfd = -1, .message_pipe = -1, .control = -1};
 	if (pipe2(ready, O_CLOEXEC) < 0)
 		return -errno;
 	if (pipe2(control, O_CLOEXEC) < 0) {
@@ -44,7 +44,7 @@ int jp_child_open(struct jp_child *process, int child_ends[2])
 		close(ready[1]);
 		return ret;
 	}
-	process->ready = ready[0];
+	process->message_pipe = ready[0];
 	process->control = control[1];
 	child_ends[0] = ready[1];
 	child_ends[1] = control[0];
@@ -53,7 +53,7 @@ int jp_child_open(struct jp_child *process, int child_ends[2])
 
 void jp_child_close(struct jp_child *process)
 {
-	close_fd(&process->ready);
+	close_fd(&process->message_pipe);
 	close_fd(&process->control);
 	close_fd(&process->pidfd);
 	process->pid = 0;
@@ -81,7 +81,7 @@ int jp_child_keep(struct jp_child *process, pid_t pid, int child_ends[2])
 	if (process->pidfd >= 0)
 		fcntl(process->pidfd, F_SETFD, FD_CLOEXEC);
 	outside = jp_truth_outer_pid(process->pidfd, pid);
-	process->outside = outside > 0 ? outside : 0;
+	process->outer_pid = outside > 0 ? outside : 0;
 	process->next = alive;
 	alive = process;
 	return 0;
@@ -113,10 +113,10 @@ int jp_child_reap(struct jp_child *process, uint64_t since)
 	} while (pid < 0 && errno == EINTR);
 	if (pid < 0)
 		return -errno;
-	if (WIFSIGNALED(status) && process->outside)
-		jp_truth_process_died(process->outside, since, jp_clock_now());
-	else if (process->outside)
-		jp_truth_task_released(process->outside, process->outside);
+	if (WIFSIGNALED(status) && process->outer_pid)
+		jp_truth_process_died(process->outer_pid, since, jp_clock_now());
+	else if (process->outer_pid)
+		jp_truth_task_released(process->outer_pid, process->outer_pid);
 	pthread_mutex_lock(&lock);
 	for (struct jp_child **link = &alive; *link; link = &(*link)->next) {
 		if (*link == process) {

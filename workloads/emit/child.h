@@ -8,9 +8,9 @@
 
 struct jp_child {
 	pid_t pid;          /* pid in the parent's namespace; 0: no process, or already reaped */
-	uint32_t outside;   /* pid outside of its namespace, as the truth records it */
+	uint32_t outer_pid; /* pid outside of its namespace, as the truth records it */
 	int pidfd;          /* -1: the kernel has no pidfds */
-	int ready;          /* pipe from which we read the child's messages */
+	int message_pipe;   /* pipe from which we read the child's messages */
 	int control;        /* pipe to which we write commands for the child */
 	uint64_t absent_at; /* a time in ns at which the child did not exist yet */
 	struct jp_child *next;

@@ -29,7 +29,7 @@ const struct jp_option *jp_code_heap_options(void *context)
 	struct jp_code_heap *heap = context;
 	static struct jp_option rows[6];
 	const struct jp_option filled[] = {
-		{"--backing", .value = "KIND", .take = parse_backing, .context = heap,
+		{"--backing", .value = "KIND", .parse = parse_backing, .context = heap,
 		 .print_values = jp_backing_print,
 		 .help = "the code's memory: anon, named (anon with a name), memfd, memfd-views "
 			 "(RW and RX), zero (shared anonymous), zero-file (/dev/zero shared), "
@@ -41,7 +41,7 @@ const struct jp_option *jp_code_heap_options(void *context)
 		 .help = "pages of the heap; each holds one program"},
 		{"--period", .value = "MS", .number = &heap->period, .max = 3600000,
 		 .help = "time between two steps; 0: only on request (default: 50)"},
-		{.more = jp_path_options, .context = &heap->plan},
+		{.get_more = jp_path_options, .context = &heap->plan},
 		{0}};
 
 	return memcpy(rows, filled, sizeof(filled));

@@ -30,7 +30,7 @@ int jp_mix_add_library(struct jp_mix *mix, const struct jp_object_kind *kind)
 	char path[JP_FOLDER_PATH];
 
 	return jp_folder_path(path, "library.so") ?: jp_object_write(&mix->object, path, 0, kind)
-		       ?: jp_object_load(&mix->object, path, 0, &mix->loaded);
+		       ?: jp_object_load(&mix->object, path, 0, &mix->library);
 }
 
 int jp_mix_open_with_library(struct jp_mix *mix, const struct jp_object_kind *kind)
@@ -82,14 +82,14 @@ static int find_library_function(struct jp_mix *mix, enum jp_shape shape, unsign
 {
 	unsigned count = 0;
 
-	for (int i = 0; i < JP_OBJECT_FUNCTIONS && mix->loaded.handle; i++)
-		count += mix->loaded.functions[i].shape == shape;
+	for (int i = 0; i < JP_OBJECT_FUNCTIONS && mix->library.handle; i++)
+		count += mix->library.functions[i].shape == shape;
 	if (!count)
 		return -EINVAL;
 	nth %= count;
 	for (int i = 0; i < JP_OBJECT_FUNCTIONS; i++)
-		if (mix->loaded.functions[i].shape == shape && !nth--)
-			*function = &mix->loaded.functions[i];
+		if (mix->library.functions[i].shape == shape && !nth--)
+			*function = &mix->library.functions[i];
 	return 0;
 }
 
@@ -152,8 +152,8 @@ int jp_mix_run(const char *workload, struct jp_mix *mix, jp_path_next next, int 
 	failed = jp_path_serve_handshake(workload, failed, NULL, NULL);
 	for (unsigned i = 0; i < mix->nr_paths; i++)
 		jp_path_free(&mix->paths[i]);
-	if (mix->loaded.handle)
-		jp_object_unload(&mix->loaded);
+	if (mix->library.handle)
+		jp_object_unload(&mix->library);
 	jp_folder_remove();
 	return failed;
 }

@@ -15,7 +15,7 @@ struct jp_mix {
 	struct jp_function functions[JP_MIX_FUNCTIONS];
 	unsigned nr_functions;
 	struct jp_object object;
-	struct jp_loaded loaded; /* the library; loaded.handle NULL: none */
+	struct jp_loaded library; /* the library; loaded.handle NULL: none */
 	struct jp_path paths[JP_MIX_PATHS];
 	unsigned nr_paths;
 };

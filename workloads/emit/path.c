@@ -24,7 +24,7 @@ struct native {
 	struct jp_truth_entry activation;
 	uint64_t interrupted_ip; /* address of the interrupted instruction; 0: none */
 	uint32_t flags;          /* JP_ENTER_* of the next activation */
-	sem_t *inside;           /* posted when the thread enters its next path; NULL: none */
+	sem_t *entered;          /* posted when the thread enters its next path; NULL: none */
 };
 static __thread struct native native;
 
@@ -128,7 +128,7 @@ struct backtrace {
 	uint32_t count;
 	uint64_t caller; /* return address that begins the frames to record: skip our own frames */
 	int begun;
-	uint64_t until; /* return address of the frame before which recording ends */
+	uint64_t stop_address; /* return address of the frame before which recording ends */
 };
 
 static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *data)
@@ -137,7 +137,7 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *data
 	uint64_t ip = _Unwind_GetIP(context);
 
 	trace->begun |= ip == trace->caller;
-	if (!ip || ip == trace->until || trace->count == MOST_FRAMES)
+	if (!ip || ip == trace->stop_address || trace->count == MOST_FRAMES)
 		return _URC_END_OF_STACK;
 	if (trace->begun)
 		trace->frames[trace->count++] = ip;
@@ -160,7 +160,7 @@ static uint64_t read_caller(uint64_t bp)
 /* Records the frames above the frame of jp_arch_enter() at @bp, once per method. */
 static void record_roots(uint64_t bp)
 {
-	struct backtrace trace = {.caller = read_caller(bp), .until = native.interrupted_ip};
+	struct backtrace trace = {.caller = read_caller(bp), .stop_address = native.interrupted_ip};
 	uint64_t chain[1 + MOST_FRAMES] = {(uintptr_t)jp_arch_enter_return};
 
 	native.bp = bp;
@@ -219,9 +219,9 @@ static void record_entry(void *context, uint64_t sp, uint64_t bp)
 		.chain = native.root[JP_CHAIN],
 		.dump = native.root[JP_DUMP]};
 	jp_truth_enter(&native.activation);
-	if (native.inside)
-		sem_post(native.inside);
-	native.inside = NULL;
+	if (native.entered)
+		sem_post(native.entered);
+	native.entered = NULL;
 	jp_truth_begin_activation();
 }
 
@@ -240,9 +240,9 @@ void __attribute__((noinline)) jp_path_run(const struct jp_path *path)
 
 sem_t *jp_path_set_inside(sem_t *inside)
 {
-	sem_t *unposted = native.inside;
+	sem_t *unposted = native.entered;
 
-	native.inside = inside;
+	native.entered = inside;
 	return unposted;
 }
 

@@ -17,7 +17,7 @@ struct runner {
 	jp_path_next choose;
 	void *context;
 	atomic_int stop;
-	sem_t inside;
+	sem_t entered;
 };
 static struct runner *runners; /* only the main thread uses this list */
 
@@ -51,13 +51,13 @@ static void *run_paths(void *arg)
 	struct runner *runner = arg;
 	const struct jp_path *path;
 
-	jp_path_set_inside(&runner->inside);
+	jp_path_set_inside(&runner->entered);
 	if (touched)
 		touch_stack(touched);
 	for (size_t i = 0; (path = choose_next_path(runner, i)); i++)
 		jp_path_run(path);
 	if (jp_path_set_inside(NULL)) /* the thread ran no path; do not let its creator wait */
-		sem_post(&runner->inside);
+		sem_post(&runner->entered);
 	return NULL;
 }
 
@@ -69,7 +69,7 @@ static int start_runner(const struct runner *settings)
 	if (!runner)
 		return -ENOMEM;
 	*runner = *settings;
-	sem_init(&runner->inside, 0, 0);
+	sem_init(&runner->entered, 0, 0);
 	ret = jp_thread_make(&runner->thread, run_paths, runner);
 	if (ret) {
 		free(runner);
@@ -77,7 +77,7 @@ static int start_runner(const struct runner *settings)
 	}
 	runner->next = runners;
 	runners = runner;
-	while (sem_wait(&runner->inside) < 0 && errno == EINTR)
+	while (sem_wait(&runner->entered) < 0 && errno == EINTR)
 		;
 	return 0;
 }
@@ -109,7 +109,7 @@ unsigned jp_path_stop(const struct jp_path *paths)
 		}
 		jp_thread_join(runner->thread, NULL);
 		*link = runner->next;
-		sem_destroy(&runner->inside);
+		sem_destroy(&runner->entered);
 		free(runner);
 		stopped++;
 	}

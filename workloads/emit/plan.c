@@ -51,10 +51,10 @@ const struct jp_option *jp_path_options(void *context)
 		 .help = "busy threads (default: 1)"},
 		{"--depth", .value = "N", .number = &plan->depth, .min = 1, .max = 1000,
 		 .help = "functions in a path (default: 8)"},
-		{"--shapes", .value = "A,B...", .take = parse_shapes, .context = plan,
+		{"--shapes", .value = "A,B...", .parse = parse_shapes, .context = plan,
 		 .help = "their shapes, outermost first: fp, leaf (only innermost), no_fp, long, "
 			 "large, realign (all, mixed)"},
-		{"--turns", .value = "N", .wide = &plan->turns, .min = 1, .max = UINT32_MAX,
+		{"--turns", .value = "N", .number64 = &plan->turns, .min = 1, .max = UINT32_MAX,
 		 .help = "loop iterations of one run of a path (700000, about 1 ms)"},
 		{0}};
 
@@ -66,7 +66,7 @@ const struct jp_option *jp_plan_options(void *context)
 	struct jp_plan *plan = context;
 	static struct jp_option rows[4];
 	const struct jp_option filled[] = {
-		{.more = jp_path_options, .context = plan},
+		{.get_more = jp_path_options, .context = plan},
 		{"--programs", .value = "N", .number = &plan->programs, .min = 1, .max = 1024,
 		 .help = "arenas with their own code; threads are spread over them (default: 1)"},
 		{"--mappings", .value = "N", .number = &plan->mappings, .max = 60000,

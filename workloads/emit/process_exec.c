@@ -50,7 +50,8 @@ enum jp_birth jp_birth_find(const char *text)
 struct next_image {
 	char file[PATH_MAX];
 	struct jp_arguments arguments;
-	char *birth_args, *by; /* two arguments of ROOM bytes, filled right before the exec */
+	char *birth_args,
+		*exec_tid_arg; /* two arguments of ROOM bytes, filled right before the exec */
 	int error[2]; /* pipe with the errno of a failed exec; end of file: the exec succeeded */
 };
 
@@ -95,7 +96,7 @@ static int describe_image(struct next_image *image, const char *file, const char
 	if (jp_truth_outer_proc() >= 0)
 		jp_arguments_add(arguments, "--outside-proc=%d", jp_truth_outer_proc());
 	image->birth_args = add_placeholder_argument(arguments);
-	image->by = add_placeholder_argument(arguments);
+	image->exec_tid_arg = add_placeholder_argument(arguments);
 	jp_arguments_add(arguments, "--parent=%u:%u", self.pid, self.tid);
 	if (jp_publish_get_choice())
 		jp_arguments_add(arguments, "--publish=%s", jp_publish_get_choice());
@@ -107,7 +108,7 @@ static int describe_image(struct next_image *image, const char *file, const char
 
 static void fill_placeholders(struct next_image *image, uint32_t by)
 {
-	snprintf(image->by, ROOM, "--exec-tid=%u", by);
+	snprintf(image->exec_tid_arg, ROOM, "--exec-tid=%u", by);
 	snprintf(image->birth_args, ROOM, "--started=%" PRIu64, jp_clock_now());
 }
 

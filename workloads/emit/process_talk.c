@@ -34,7 +34,7 @@ int jp_process_read_line(int fd, char *line, size_t size)
 int jp_process_wait_ready(struct jp_child *process)
 {
 	char line[256];
-	int ret = jp_process_read_line(process->ready, line, sizeof(line));
+	int ret = jp_process_read_line(process->message_pipe, line, sizeof(line));
 
 	if (ret)
 		return ret;
@@ -53,7 +53,7 @@ int jp_process_step(struct jp_child *process, const char *command)
 
 	if (dprintf(process->control, "step %s\n", command) < 0)
 		return -EPIPE;
-	ret = jp_process_read_line(process->ready, line, sizeof(line));
+	ret = jp_process_read_line(process->message_pipe, line, sizeof(line));
 	if (ret)
 		return ret;
 	if (!strncmp(line, "done ", 5))

@@ -121,8 +121,8 @@ static int map_pages(struct jp_region *region, size_t offset, size_t size, int p
 		region->exec = got;
 	if (!region->write)
 		region->write = region->exec;
-	if (region->reached < offset + size)
-		region->reached = offset + size;
+	if (region->nr_mapped_bytes < offset + size)
+		region->nr_mapped_bytes = offset + size;
 	record_map(before, region, got, size, mapped_prot);
 	if (mapped_prot == prot)
 		return 0;
@@ -224,7 +224,7 @@ void jp_region_close(struct jp_region *region)
 	/* Protect only up to @reached: at unmapped memory, mprotect() fails after it has changed
 	 * the memory before. */
 	if (region->exec && jp_region_unmap(region) == -EOPNOTSUPP)
-		jp_region_protect(region, 0, region->reached / region->page,
+		jp_region_protect(region, 0, region->nr_mapped_bytes / region->page,
 				  PROT_READ | PROT_WRITE);
 	if (region->fd >= 0)
 		close(region->fd);

@@ -59,7 +59,7 @@ void jp_schedule_close_group(struct jp_schedule *schedule, unsigned group)
 {
 	pthread_mutex_lock(&schedule->lock);
 	schedule->groups[group].closed = true;
-	while (schedule->groups[group].inside)
+	while (schedule->groups[group].nr_inside)
 		pthread_cond_wait(&schedule->changed, &schedule->lock);
 	pthread_mutex_unlock(&schedule->lock);
 }
@@ -96,12 +96,12 @@ static const struct jp_path *choose_next_path(void *context, size_t turn)
 
 	pthread_mutex_lock(&schedule->lock);
 	if (thread->entered) {
-		thread->entered->inside--;
+		thread->entered->nr_inside--;
 		pthread_cond_broadcast(&schedule->changed);
 	}
 	while (!(next = find_open_group(schedule, turn)))
 		pthread_cond_wait(&schedule->changed, &schedule->lock);
-	next->inside++;
+	next->nr_inside++;
 	thread->entered = next;
 	path = next->paths[turn / JP_SCHEDULE_GROUPS % next->count];
 	pthread_mutex_unlock(&schedule->lock);

@@ -15,7 +15,7 @@ struct jp_schedule {
 	struct jp_schedule_group {
 		const struct jp_path **paths;
 		size_t count;
-		unsigned inside;
+		unsigned nr_inside;
 		bool closed;
 	} groups[JP_SCHEDULE_GROUPS];
 	struct jp_scheduled *threads;

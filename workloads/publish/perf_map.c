@@ -29,24 +29,24 @@ static struct {
 	int fd;
 	enum map_fault fault;
 	uint64_t loads;
-	FILE *held; /* lines not yet written: all with the fault LATE, the last with BEHIND */
+	FILE *held_lines; /* lines not yet written: all with the fault LATE, the last with BEHIND */
 	char *text;
 	size_t size;
 } map = {.fd = -1};
 
 static void drop_held_lines(void)
 {
-	if (map.held)
-		fclose(map.held);
+	if (map.held_lines)
+		fclose(map.held_lines);
 	free(map.text);
-	map.held = NULL;
+	map.held_lines = NULL;
 	map.text = NULL;
 }
 
 static int hold_lines(void)
 {
-	map.held = open_memstream(&map.text, &map.size);
-	return map.held ? 0 : -errno;
+	map.held_lines = open_memstream(&map.text, &map.size);
+	return map.held_lines ? 0 : -errno;
 }
 
 static int map_open(const char *dir, const char *fault)
@@ -73,8 +73,8 @@ static int write_held_lines(void)
 {
 	int ret = 0;
 
-	if (map.held &&
-	    (fflush(map.held) || write(map.fd, map.text, map.size) != (ssize_t)map.size))
+	if (map.held_lines &&
+	    (fflush(map.held_lines) || write(map.fd, map.text, map.size) != (ssize_t)map.size))
 		ret = -errno;
 	drop_held_lines();
 	return ret;
@@ -96,8 +96,8 @@ static int map_load(const struct jp_published *code)
 	for (int tier = 0; map.fault == TIER && tier < 2; tier++)
 		dprintf(map.fd, "%llx %llx tier%d_%s\n", (unsigned long long)code->addr,
 			(unsigned long long)size, tier, code->name);
-	if (map.held)
-		length = fprintf(map.held, "%llx %llx %s\n", (unsigned long long)code->addr,
+	if (map.held_lines)
+		length = fprintf(map.held_lines, "%llx %llx %s\n", (unsigned long long)code->addr,
 				 (unsigned long long)size, code->name);
 	else
 		/* Write each line immediately, so that a killed process has published all its

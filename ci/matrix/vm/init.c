@@ -52,7 +52,7 @@ struct output {
 	uint8_t *memory;
 	size_t size, used;
 	uint32_t records;
-	bool full;
+	bool is_full;
 	int unread; /* number of files that could not be read */
 };
 
@@ -77,7 +77,7 @@ __attribute__((format(printf, 1, 2))) static void print_message(const char *fmt,
 static void mount_all(void)
 {
 	static const struct {
-		const char *what, *where, *options;
+		const char *type, *mount_point, *options;
 	} systems[] = {
 		{"devtmpfs", "/dev", NULL},
 		{"proc", "/proc", NULL},
@@ -92,10 +92,10 @@ static void mount_all(void)
 	};
 
 	for (size_t i = 0; i < sizeof(systems) / sizeof(systems[0]); i++) {
-		mkdir(systems[i].where, 0755);
-		if (mount(systems[i].what, systems[i].where, systems[i].what, 0,
+		mkdir(systems[i].mount_point, 0755);
+		if (mount(systems[i].type, systems[i].mount_point, systems[i].type, 0,
 			  systems[i].options))
-			print_message("mount %s: %s", systems[i].where, strerror(errno));
+			print_message("mount %s: %s", systems[i].mount_point, strerror(errno));
 	}
 }
 
@@ -301,8 +301,8 @@ static bool map_output(struct output *output)
 
 static void put_bytes(struct output *output, const void *data, size_t size)
 {
-	if (output->full || size > output->size - output->used) {
-		output->full = true;
+	if (output->is_full || size > output->size - output->used) {
+		output->is_full = true;
 		return;
 	}
 	memcpy(output->memory + output->used, data, size);
@@ -407,7 +407,7 @@ static bool write_output(void)
 	if (!map_output(&output))
 		return false;
 	put_tree(&output, "/out");
-	if (output.full) {
+	if (output.is_full) {
 		print_message("the output memory of %zu bytes is too small", output.size);
 		return false;
 	}

@@ -11,10 +11,10 @@ enum {
 	MAX_EXPRESSION = 1024,
 };
 
-/* Bytes that are read from the front. Reading past the end sets @bad and returns zeros. */
+/* Bytes that are read from the front. Reading past the end sets @is_invalid and returns zeros. */
 struct span {
 	const unsigned char *pos, *end;
-	bool bad;
+	bool is_invalid;
 };
 
 struct cie {
@@ -32,7 +32,7 @@ struct check {
 static inline void skip_bytes(struct span *span, uint64_t count)
 {
 	if (count > (uint64_t)(span->end - span->pos)) {
-		span->bad = true;
+		span->is_invalid = true;
 		span->pos = span->end;
 	} else {
 		span->pos += count;
@@ -45,7 +45,7 @@ static uint32_t read_word(struct span *span)
 	uint32_t value = 0;
 
 	skip_bytes(span, sizeof(value));
-	if (!span->bad)
+	if (!span->is_invalid)
 		memcpy(&value, from, sizeof(value));
 	return value;
 }
@@ -54,7 +54,7 @@ static inline uint64_t read_byte(struct span *span)
 {
 	if (span->pos < span->end)
 		return *span->pos++;
-	span->bad = true;
+	span->is_invalid = true;
 	return 0;
 }
 
@@ -69,7 +69,7 @@ static uint64_t read_uleb_slowly(struct span *span)
 		if (!(next & 0x80))
 			return value;
 	}
-	span->bad = true;
+	span->is_invalid = true;
 	return 0;
 }
 
@@ -159,17 +159,17 @@ static void check_operand(struct span *span, char kind, unsigned *remembered)
 		break;
 	case 'r':
 		if (read_uleb(span) >= MAX_REGISTER)
-			span->bad = true;
+			span->is_invalid = true;
 		break;
 	case 'b':
 		size = read_uleb(span);
 		if (size > MAX_EXPRESSION)
-			span->bad = true;
+			span->is_invalid = true;
 		skip_bytes(span, size);
 		break;
 	case '+':
 		if (++*remembered > MAX_REMEMBERED)
-			span->bad = true;
+			span->is_invalid = true;
 		break;
 	case '-':
 		*remembered -= *remembered > 0;
@@ -184,7 +184,7 @@ static void check_instructions(struct span *span, unsigned *remembered, struct j
 {
 	bool moves = false, is_framed = false;
 
-	while (!span->bad && span->pos < span->end) {
+	while (!span->is_invalid && span->pos < span->end) {
 		const char *kinds;
 		uint8_t op;
 
@@ -197,7 +197,7 @@ static void check_instructions(struct span *span, unsigned *remembered, struct j
 		 * second one after it. */
 		kinds = op < 0x40 ? operands[op] : (op & 0xc0) == 0x80 ? "u" : "";
 		if (!kinds)
-			span->bad = true;
+			span->is_invalid = true;
 		for (; kinds && *kinds; kinds++)
 			check_operand(span, *kinds, remembered);
 	}
@@ -216,14 +216,14 @@ static void read_cie(struct span span, struct cie *cie, bool *bad)
 	while (read_byte(&span))
 		;
 	if (version != 1 && version != 3)
-		span.bad = true;
+		span.is_invalid = true;
 	read_uleb(&span); /* code alignment */
 	read_uleb(&span); /* data alignment */
 	if (version == 1)
 		skip_bytes(&span, 1); /* return address register */
 	else
 		check_operand(&span, 'r', NULL);
-	if (!span.bad && *text == 'z') {
+	if (!span.is_invalid && *text == 'z') {
 		uint64_t size = read_uleb(&span);
 
 		cie->has_data = true;
@@ -232,7 +232,7 @@ static void read_cie(struct span span, struct cie *cie, bool *bad)
 		data.end = span.pos;
 		text++;
 	}
-	for (; !span.bad && *text; text++) {
+	for (; !span.is_invalid && *text; text++) {
 		switch (*text) {
 		case 'L':
 			skip_bytes(&data, 1);
@@ -240,7 +240,7 @@ static void read_cie(struct span span, struct cie *cie, bool *bad)
 		case 'P':
 			encoding = read_byte(&data);
 			if (!get_encoded_size(encoding) || (encoding & 0x70) == 0x50)
-				data.bad = true;
+				data.is_invalid = true;
 			skip_bytes(&data, get_encoded_size(encoding));
 			break;
 		case 'R':
@@ -250,19 +250,19 @@ static void read_cie(struct span span, struct cie *cie, bool *bad)
 		case 'B': /* arm64: signed with key B */
 			break;
 		default:
-			data.bad = true;
+			data.is_invalid = true;
 			break;
 		}
-		if (data.bad || !cie->has_data)
-			span.bad = true;
+		if (data.is_invalid || !cie->has_data)
+			span.is_invalid = true;
 	}
 	/* Allow absolute, pc-relative and data-relative encodings, but none that is indirect. */
 	if (!get_encoded_size(cie->pointer) ||
 	    ((cie->pointer & 0xf0) != 0 && (cie->pointer & 0xf0) != 0x10 &&
 	     (cie->pointer & 0xf0) != 0x30))
-		span.bad = true;
+		span.is_invalid = true;
 	check_instructions(&span, &cie->remember, &(struct jp_cfi_sound){false});
-	*bad = span.bad;
+	*bad = span.is_invalid;
 }
 
 static void read_fde(struct span span, const struct cie *cie, struct jp_cfi_sound *sound, bool *bad)
@@ -274,7 +274,7 @@ static void read_fde(struct span span, const struct cie *cie, struct jp_cfi_soun
 	if (cie->has_data)
 		skip_bytes(&span, read_uleb(&span));
 	check_instructions(&span, &remembered, sound);
-	*bad = span.bad;
+	*bad = span.is_invalid;
 }
 
 static void mark_start(struct check *check, size_t offset)
@@ -296,11 +296,11 @@ static bool find_record(const struct jp_cfi_section *frame, size_t offset, struc
 	uint32_t length = read_word(&section);
 
 	/* 0xffffffff would start the 64-bit form, which .eh_frame never has. */
-	if (section.bad || length < 4 || length > (size_t)(section.end - section.pos))
+	if (section.is_invalid || length < 4 || length > (size_t)(section.end - section.pos))
 		return false;
 	body->pos = section.pos;
 	body->end = section.pos + length;
-	body->bad = false;
+	body->is_invalid = false;
 	*id = read_word(body);
 	return true;
 }

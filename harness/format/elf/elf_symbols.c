@@ -263,7 +263,7 @@ JP_ORDER(compare_by_offset, struct jp_elf_symbol, jp_compare(a->offset, b->offse
 /* Of two symbols at one offset, the sized one and then the older one wins. */
 static bool takes_precedence(const struct jp_elf_symbol *a, const struct jp_elf_symbol *b)
 {
-	return (jp_compare(!a->size, !b->size) ?: jp_compare(a->since, b->since)
+	return (jp_compare(!a->size, !b->size) ?: jp_compare(a->first_version, b->first_version)
 			?: strcmp(a->name, b->name)) < 0;
 }
 
@@ -291,10 +291,10 @@ static void fix_symbols(struct jp_elf_symbols *out)
 	for (size_t i = 0; i < nr_kept; i++) {
 		struct jp_elf_symbol *symbol = &out->symbols[i];
 
-		if (!symbol->since)
+		if (!symbol->first_version)
 			reaches = !symbol->size;
 		else if (reaches)
-			symbol->since = 0;
+			symbol->first_version = 0;
 		if (!symbol->size && i + 1 < nr_kept)
 			symbol->size = symbol[1].offset - symbol->offset;
 		else if (!symbol->size)

@@ -35,9 +35,9 @@ bool jp_elf_debuglink(const struct jp_elf_input *file, char *name, size_t size);
 /* A symbol and its file offset. Mappings in a perf.data state file offsets, too. */
 struct jp_elf_symbol {
 	uint64_t offset, size;
-	const char *name; /* valid until jp_elf_symbols_free() */
-	uint16_t
-		since; /* first perf version that names it, as JP_PERF_VERSION(); 0: all versions */
+	const char *name;       /* valid until jp_elf_symbols_free() */
+	uint16_t first_version; /* first perf version that names it, as JP_PERF_VERSION(); 0: all
+				   versions */
 };
 #define JP_PERF_VERSION(major, minor) ((major) << 8 | (minor))
 

@@ -76,7 +76,7 @@ static int add_record(struct reading *reading, const struct jp_jitdump_record *r
 	}
 	if (record->type != JP_JITDUMP_MOVE)
 		return 0;
-	load.addr = record->move.to;
+	load.addr = record->move.new_addr;
 	load.size = record->move.size;
 	moved = find_load(reading, record->move.index);
 	if (moved) {

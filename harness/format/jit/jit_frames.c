@@ -30,7 +30,7 @@ struct walk {
 	uint64_t addr;       /* address of the new .eh_frame */
 	uint64_t frame_addr; /* address of the old .eh_frame, if the function were at 0 */
 	struct {
-		size_t from, to; /* offsets in the old and in the new .eh_frame */
+		size_t old_offset, new_offset; /* offsets in the old and in the new .eh_frame */
 	} cies[CIES];
 	unsigned int nr_cies;
 };
@@ -93,7 +93,7 @@ static bool add_fde(struct walk *walk, const unsigned char *fde, size_t size, si
 	unsigned int i;
 	int64_t to;
 
-	for (i = 0; i < walk->nr_cies && walk->cies[i].from != cie; i++)
+	for (i = 0; i < walk->nr_cies && walk->cies[i].old_offset != cie; i++)
 		;
 	if (i == walk->nr_cies || size < 16)
 		return false;
@@ -102,7 +102,7 @@ static bool add_fde(struct walk *walk, const unsigned char *fde, size_t size, si
 	if (start >= function->size || range > function->size - start)
 		return false;
 	to = (int64_t)(function->offset + start - (new_addr + 8));
-	if (to != (int32_t)to || new_at + 4 - walk->cies[i].to > INT32_MAX)
+	if (to != (int32_t)to || new_at + 4 - walk->cies[i].new_offset > INT32_MAX)
 		return false;
 	added = jp_array_push(&frames->fdes, &frames->count, &frames->capacity);
 	if (!added) {
@@ -111,7 +111,7 @@ static bool add_fde(struct walk *walk, const unsigned char *fde, size_t size, si
 	}
 	*added = (struct jp_jit_fde){function->offset + start, new_addr};
 	jp_bytes_add(&frames->frame, fde, 4);
-	jp_bytes_add32(&frames->frame, new_at + 4 - walk->cies[i].to);
+	jp_bytes_add32(&frames->frame, new_at + 4 - walk->cies[i].new_offset);
 	jp_bytes_add32(&frames->frame, (uint32_t)to);
 	jp_bytes_add(&frames->frame, fde + 12, size - 12);
 	return true;
@@ -135,8 +135,9 @@ static bool add_records(struct walk *walk)
 		}
 		if (walk->nr_cies == CIES || !is_usual_cie(bytes + offset, record))
 			return false;
-		walk->cies[walk->nr_cies].from = offset;
-		walk->cies[walk->nr_cies++].to = add_cie(walk->frames, bytes + offset, record);
+		walk->cies[walk->nr_cies].old_offset = offset;
+		walk->cies[walk->nr_cies++].new_offset =
+			add_cie(walk->frames, bytes + offset, record);
 	}
 	return true;
 }

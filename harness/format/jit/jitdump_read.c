@@ -26,7 +26,7 @@ struct jp_jitdump {
 	unsigned char *bytes;
 	uint64_t size;     /* file size when opened */
 	uint64_t capacity; /* capacity of @bytes */
-	uint64_t have;     /* number of bytes read so far */
+	uint64_t nr_read;  /* number of bytes read so far */
 	uint64_t offset;   /* offset of the next record */
 	uint64_t unknown;
 	uint64_t vouched; /* records of unknown types before this offset are known to be followed by
@@ -47,23 +47,23 @@ static int read_until(struct jp_jitdump *dump, uint64_t to, struct jp_error *err
 		return jp_fail(
 			err, EFBIG, "%s: offset %llu: expected at most %llu bytes of jitdump",
 			dump->path, (unsigned long long)dump->offset, (unsigned long long)MOST);
-	while (dump->have < to) {
-		uint64_t room = dump->capacity - dump->have;
-		ssize_t nr_read = pread(dump->fd, dump->bytes + dump->have,
-					room < STEP ? room : STEP, dump->have);
+	while (dump->nr_read < to) {
+		uint64_t room = dump->capacity - dump->nr_read;
+		ssize_t nr_read = pread(dump->fd, dump->bytes + dump->nr_read,
+					room < STEP ? room : STEP, dump->nr_read);
 
 		if (nr_read < 0 && errno == EINTR)
 			continue;
 		if (nr_read < 0) {
 			jp_shortage_note(errno);
 			return jp_fail(err, errno, "%s: offset %llu: %s", dump->path,
-				       (unsigned long long)dump->have, strerror(errno));
+				       (unsigned long long)dump->nr_read, strerror(errno));
 		}
 		if (!nr_read)
 			return jp_fail(err, EIO,
 				       "%s: offset %llu: the file was cut short while it was read",
-				       dump->path, (unsigned long long)dump->have);
-		dump->have += nr_read;
+				       dump->path, (unsigned long long)dump->nr_read);
+		dump->nr_read += nr_read;
 	}
 	return 0;
 }
@@ -296,8 +296,8 @@ static int parse_move(const struct raw *raw, struct jp_jitdump_record *record)
 	record->pid = move.pid;
 	record->tid = move.tid;
 	record->move.vma = move.vma;
-	record->move.from = move.old_code_addr;
-	record->move.to = move.new_code_addr;
+	record->move.old_addr = move.old_code_addr;
+	record->move.new_addr = move.new_code_addr;
 	record->move.size = move.code_size;
 	record->move.index = move.code_index;
 	return 0;

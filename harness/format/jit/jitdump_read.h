@@ -21,7 +21,7 @@ struct jp_jitdump_record {
 			const unsigned char *code;
 		} load;
 		struct {
-			uint64_t vma, from, to, size, index;
+			uint64_t vma, old_addr, new_addr, size, index;
 		} move;
 		struct {
 			uint64_t addr, count;

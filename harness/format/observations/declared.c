@@ -8,7 +8,7 @@
 
 static const struct {
 	const char *word;
-	uint32_t lacks;
+	uint32_t missing_parts;
 } words[] = {
 	{"no-records", JP_LACKS_RECORDS},
 	{"no-registers", JP_LACKS_REGISTERS},
@@ -38,7 +38,7 @@ enum { WORDS = sizeof(words) / sizeof(*words), UNWINDERS = sizeof(unwinders) / s
 const char *jp_lack_text(uint32_t lacks)
 {
 	for (size_t i = 0; i < WORDS; i++)
-		if (lacks & (lacks ^ (lacks - 1)) & words[i].lacks)
+		if (lacks & (lacks ^ (lacks - 1)) & words[i].missing_parts)
 			return words[i].word;
 	return "nothing";
 }
@@ -66,7 +66,7 @@ static const char *parse_lacking_data(struct jp_declared *declared, char *list)
 		if (i == WORDS)
 			return "no-registers, no-time, no-addresses, no-names, no-mappings, "
 			       "no-tasks, no-threads, no-losses, no-protections or system-wide";
-		declared->lacking |= words[i].lacks;
+		declared->lacking |= words[i].missing_parts;
 	}
 	if (declared->lacking & JP_LACKS_ADDRESSES && declared->lacking & JP_LACKS_NAMES)
 		return "frames with addresses, with names, or with both";

@@ -43,7 +43,7 @@ void jp_observation_begin(struct jp_observation_line *parser)
 {
 	const struct jp_declared *declared = parser->declared;
 
-	parser->asked = (struct jp_event_asked){
+	parser->request = (struct jp_event_asked){
 		.period = declared->period,
 		.sideband = !(declared->lacking & JP_LACKS_MAPPINGS),
 		.chain = true,
@@ -238,7 +238,7 @@ const char *jp_observation_parse(struct jp_observation_line *parser, char *line)
 		return expected;
 	if (!parse_number(&line, UINT64_MAX, &value))
 		return is_timed ? "a time in ns" : "a count";
-	*event = (struct jp_event){.asked = &parser->asked};
+	*event = (struct jp_event){.asked = &parser->request};
 	event->time = event->before = is_timed ? value : 0;
 	parser->observed =
 		(struct jp_observed){.names = parser->names, .weight = is_timed ? 1 : value};

@@ -13,7 +13,7 @@ enum { JP_OBSERVATION_FRAMES = 4096 };
  * valid until the next line is parsed. */
 struct jp_observation_line {
 	const struct jp_declared *declared;
-	struct jp_event_asked asked;
+	struct jp_event_asked request;
 	struct jp_event event;
 	struct jp_observed observed;
 	uint64_t chain[1 + JP_OBSERVATION_FRAMES];

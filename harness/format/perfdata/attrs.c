@@ -128,9 +128,9 @@ const char *jp_perf_attrs_add(struct jp_perf_attrs *attrs, const void *bytes, si
 	if (attrs->swapped)
 		jp_perf_swap_attr(&entry->attr);
 	jp_perf_compute_layout(&entry->attr, attrs->e_machine, &entry->layout);
-	entry->asked = describe_request(&entry->attr);
+	entry->request = describe_request(&entry->attr);
 	if (memcmp(&entry->layout, &attrs->list[0].layout, sizeof(entry->layout)) != 0)
-		attrs->differ = true;
+		attrs->layouts_differ = true;
 	for (size_t i = 0; i < nr_ids; i++) {
 		uint64_t word = jp_load64((const unsigned char *)ids + i * sizeof(word));
 		uint64_t id = attrs->swapped ? __builtin_bswap64(word) : word;
@@ -195,16 +195,16 @@ int64_t jp_perf_attrs_find(struct jp_perf_attrs *attrs, const struct jp_perf_rec
 	first = &attrs->list[0].layout;
 	/* perf writes the id at the same place for all attrs of a file, so use the first layout. */
 	if (record->type == JP_PERF_RECORD_SAMPLE ? !first->id : !first->end_id)
-		return attrs->differ && record->type == JP_PERF_RECORD_SAMPLE ? -1 : 0;
+		return attrs->layouts_differ && record->type == JP_PERF_RECORD_SAMPLE ? -1 : 0;
 	id = jp_perf_record_id(first, record);
 	if (!id) /* perf synthesized the record, which belongs to no event */
 		return 0;
 	if (id != attrs->last_id) {
 		attr = jp_map_find(&attrs->by_id, id);
-		if (!attr && !attrs->differ)
+		if (!attr && !attrs->layouts_differ)
 			attrs->unknown_ids += attrs->by_id.count > 0;
 		if (!attr)
-			return attrs->differ ? find_attr_without_id(attrs, record) : 0;
+			return attrs->layouts_differ ? find_attr_without_id(attrs, record) : 0;
 		attrs->last_id = id;
 		attrs->last_index = *attr;
 	}

@@ -13,17 +13,17 @@
 struct jp_perf_attr_entry {
 	struct jp_perf_attr attr;
 	struct jp_perf_layout layout;
-	struct jp_event_asked asked;
+	struct jp_event_asked request;
 };
 
 struct jp_perf_attrs {
 	struct jp_perf_attr_entry *list;
 	size_t count, capacity;
 	uint32_t e_machine;
-	bool swapped;     /* the file, and so each added attr, has the other byte order */
-	bool ids_missing; /* some ids of the added attrs are cut off at the end of the file */
-	bool differ; /* the layouts of the attrs differ, so a record can be read only after its attr
-			is found */
+	bool swapped;         /* the file, and so each added attr, has the other byte order */
+	bool ids_missing;     /* some ids of the added attrs are cut off at the end of the file */
+	bool layouts_differ;  /* the layouts of the attrs differ, so a record can be read only after
+			 its attr  is found */
 	struct jp_map by_id;  /* event id -> index of the attr */
 	uint64_t last_id;     /* id that was looked up last */
 	size_t last_index;    /* index of the attr of @last_id */

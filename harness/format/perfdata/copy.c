@@ -15,10 +15,10 @@ struct feature {
 	struct jp_bytes payload;
 };
 
-/* An entry of the attrs section: an attr, of @size bytes at offset @at of copy->attrs, and the
+/* An entry of the attrs section: an attr, of @size bytes at offset @offset of copy->attrs, and the
  * place of its ids in copy->ids. */
 struct attr_entry {
-	size_t at, size;
+	size_t offset, size;
 	struct jp_perf_section ids;
 };
 
@@ -109,7 +109,7 @@ static void write_attrs(struct jp_perf_copy *copy)
 	copy->header.attrs.offset = jp_output_offset(copy->output);
 	for (size_t i = 0; i < copy->nr_entries; i++) {
 		const struct attr_entry *entry = &copy->entries[i];
-		unsigned char *attr = copy->attrs.bytes + entry->at;
+		unsigned char *attr = copy->attrs.bytes + entry->offset;
 		struct jp_perf_section section = entry->ids;
 
 		if (entry->size < widest)

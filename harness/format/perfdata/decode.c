@@ -65,10 +65,10 @@ static bool skip_raw_data(struct jp_perf_rest *rest)
 {
 	uint64_t size;
 
-	if (rest->end - rest->at < 4)
+	if (rest->end - rest->pos < 4)
 		return false;
 	/* The kernel's size already includes the padding to 8 bytes. */
-	size = jp_round_up_to_words((uint64_t)jp_load32(rest->at) + 4);
+	size = jp_round_up_to_words((uint64_t)jp_load32(rest->pos) + 4);
 	return jp_perf_skip_words(rest, size, 1);
 }
 
@@ -86,7 +86,7 @@ static bool decode_regs(struct jp_perf_rest *rest, const struct jp_perf_layout *
 	event->sample.regs_abi = abi;
 	if (!abi) /* a kernel thread: no user registers */
 		return true;
-	values = rest->at;
+	values = rest->pos;
 	if (!jp_perf_skip_words(rest, __builtin_popcountll(mask), sizeof(uint64_t)))
 		return false;
 	/* The registers of a 32-bit task have other numbers and rules. */
@@ -126,7 +126,7 @@ static bool decode_stack(struct jp_perf_rest *rest, struct jp_event *event)
 		return false;
 	if (!size)
 		return true;
-	stack = rest->at;
+	stack = rest->pos;
 	if (!jp_perf_skip_words(rest, size, 1) || !jp_perf_take_word(rest, &copied) ||
 	    copied > size)
 		return false;
@@ -174,7 +174,7 @@ static const char *decode_sample(const struct jp_perf_layout *layout,
 			return "room in the sample for a callchain";
 		/* The cast is safe: the record is aligned, and only 64-bit words precede the
 		 * chain. */
-		event->sample.chain = (const uint64_t *)rest.at;
+		event->sample.chain = (const uint64_t *)rest.pos;
 		if (!jp_perf_skip_words(&rest, event->sample.nr_chain, sizeof(uint64_t)))
 			return "a callchain that fits into its sample";
 	}
@@ -273,7 +273,8 @@ static const char *decode_task(const struct jp_perf_layout *layout,
 	event->task.ptid = jp_load32(bytes + 20);
 	event->task.time = jp_load64(bytes + 24);
 	/* perf since 4.20 sets this bit in synthesized records; the kernel in no FORK. */
-	event->task.there = event->type == JP_EVENT_FORK && record->misc & JP_PERF_MISC_FORK_EXEC;
+	event->task.was_running =
+		event->type == JP_EVENT_FORK && record->misc & JP_PERF_MISC_FORK_EXEC;
 	event->task.how = JP_HOW_FORK; /* records do not show clone(CLONE_VM) */
 	return NULL;
 }
@@ -340,7 +341,7 @@ static const char *decode_deferred(const struct jp_perf_layout *layout,
 	if (!jp_perf_take_word(&rest, &event->deferred.cookie) ||
 	    !jp_perf_take_word(&rest, &event->deferred.count))
 		return "a deferred callchain that holds its cookie and its length";
-	event->deferred.ips = (const uint64_t *)rest.at;
+	event->deferred.ips = (const uint64_t *)rest.pos;
 	if (!jp_perf_skip_words(&rest, event->deferred.count, sizeof(uint64_t)))
 		return "a deferred callchain that fits into its record";
 	return NULL;

@@ -100,10 +100,10 @@ static inline uint32_t jp_perf_record_tid(const struct jp_perf_layout *layout,
 
 /*
  * Decodes a record of the kernel (type < JP_PERF_RECORD_USER) from a file or a ring. @record is
- * aligned to 8 and completely in memory. Fills @event except @record, @at and @attr. Pointers in it
- * lead into @record, and to @regs, which receives the registers of a sample. A time of UINT64_MAX,
- * which perf writes for an unknown time, becomes 0. Unused and unknown types become JP_EVENT_OTHER.
- * Returns NULL, or what was expected if @record is malformed.
+ * aligned to 8 and completely in memory. Fills @event except @record, @file_offset and @attr.
+ * Pointers in it lead into @record, and to @regs, which receives the registers of a sample. A
+ * time of UINT64_MAX, which perf writes for an unknown time, becomes 0. Unused and unknown types
+ * become JP_EVENT_OTHER. Returns NULL, or what was expected if @record is malformed.
  */
 const char *jp_perf_decode(const struct jp_perf_layout *layout, const struct jp_perf_record *record,
 			   struct jp_event *event, struct jp_regs *regs);

@@ -8,17 +8,17 @@
 
 /* The unread rest of a feature. Sizes in it are untrusted. */
 struct feature_rest {
-	const unsigned char *at;
+	const unsigned char *pos;
 	uint64_t size;
 };
 
 static const unsigned char *take_bytes(struct feature_rest *rest, uint64_t size)
 {
-	const unsigned char *pos = rest->at;
+	const unsigned char *pos = rest->pos;
 
 	if (size > rest->size)
 		return NULL;
-	rest->at += size;
+	rest->pos += size;
 	rest->size -= size;
 	return pos;
 }

@@ -80,14 +80,14 @@ static int deliver(void *context, const struct jp_pending *pending)
 		ret = read_deferred(reader);
 	if (ret)
 		return ret;
-	show_progress(reader, pending->at);
+	show_progress(reader, pending->offset);
 	event->record = pending->record;
-	event->file_offset = pending->at;
+	event->file_offset = pending->offset;
 	event->attr = pending->attr;
-	event->asked = &reader->attrs.list[pending->attr].asked;
+	event->asked = &reader->attrs.list[pending->attr].request;
 	expected = jp_perf_decode(layout, pending->record, event, &reader->regs);
 	if (__builtin_expect(!!expected, 0))
-		return jp_perf_fail(reader, pending->at,
+		return jp_perf_fail(reader, pending->offset,
 				    "expected %s; found a record of type %u and %u bytes", expected,
 				    pending->record->type, pending->record->size);
 	switch (event->type) {
@@ -138,10 +138,10 @@ static int read_part(struct jp_perf_reader *reader, struct jp_perf_part *part,
 	/* Each file is compressed separately. */
 	jp_zstd_free(reader->zstd);
 	reader->zstd = NULL;
-	jp_chunk_put(reader->rest);
-	reader->rest = NULL;
+	jp_chunk_put(reader->partial_record);
+	reader->partial_record = NULL;
 	/* Continue with the other files if this one is truncated. */
-	return ret == -ENODATA && *reader->cut.text ? 0 : ret;
+	return ret == -ENODATA && *reader->truncation.text ? 0 : ret;
 }
 
 /* Opens @name in the folder @path. Stores it in *@part, or NULL if it is empty. Returns 0, or
@@ -212,7 +212,7 @@ static void free_reader(struct jp_perf_reader *reader)
 	jp_perf_attrs_free(&reader->attrs);
 	jp_perf_deferred_free(&reader->deferred);
 	jp_zstd_free(reader->zstd);
-	jp_chunk_put(reader->rest);
+	jp_chunk_put(reader->partial_record);
 	jp_chunk_put(reader->copies);
 	jp_source_close(&reader->source);
 	for (size_t i = 0; i < reader->nr_parts; i++) {
@@ -243,19 +243,19 @@ int jp_perf_reader_run(struct jp_perf_reader *reader, const char *path)
 	reader->rounds.deliver = deliver;
 	reader->rounds.context = reader;
 	ret = ret ? read_folder(reader, path) : read_file(reader);
-	if (!ret || (ret == -ENODATA && *reader->cut.text))
+	if (!ret || (ret == -ENODATA && *reader->truncation.text))
 		ret = jp_rounds_end(&reader->rounds);
 	if (reader->rounds.no_memory)
 		ret = jp_perf_fail_memory(reader);
 	jp_progress_clear();
 	ret = check_sources(reader) ?: ret;
-	if (!ret && *reader->cut.text) {
+	if (!ret && *reader->truncation.text) {
 		reader->summary->cut_short = true;
-		ret = jp_fail(reader->err, ENODATA, "%s", reader->cut.text);
+		ret = jp_fail(reader->err, ENODATA, "%s", reader->truncation.text);
 	}
 	reader->summary->monotonic &= reader->summary->attrs > 0;
 	reader->summary->unknown_ids = reader->attrs.unknown_ids;
-	reader->summary->behind = reader->rounds.behind;
+	reader->summary->nr_behind = reader->rounds.nr_behind;
 	free_reader(reader);
 	return ret;
 }

@@ -38,9 +38,9 @@ int jp_perf_fail_cut_short(struct jp_perf_reader *reader, uint64_t offset, const
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (*reader->cut.text)
+	if (*reader->truncation.text)
 		return -ENODATA;
-	return jp_fail(&reader->cut, ENODATA, "%s: cut short at offset %llu: %s",
+	return jp_fail(&reader->truncation, ENODATA, "%s: cut short at offset %llu: %s",
 		       reader->source.name, (unsigned long long)offset, text);
 }
 
@@ -358,33 +358,35 @@ static int read_file_header(struct jp_perf_reader *reader, const struct jp_perf_
 	ret = read_attrs(reader, header);
 	if (ret)
 		return ret;
-	source->at = header->data.offset;
+	source->offset = header->data.offset;
 	if (!header->data.size && !is_finished(reader, header)) {
 		/* The writer died before it could rewrite the header. */
-		if (source->at > source->size)
+		if (source->offset > source->size)
 			return jp_perf_fail(
 				reader, offsetof(struct jp_perf_file_header, data),
 				"expected the data within the %llu bytes of the file, found it at "
 				"offset %llu",
-				(unsigned long long)source->size, (unsigned long long)source->at);
+				(unsigned long long)source->size,
+				(unsigned long long)source->offset);
 		jp_perf_fail_cut_short(
 			reader, source->size,
 			"its header states no size of the data: the recording was not finished");
 		source->end = source->size;
-	} else if (source->at < source->size && header->data.size > source->size - source->at) {
+	} else if (source->offset < source->size &&
+		   header->data.size > source->size - source->offset) {
 		jp_perf_fail_cut_short(reader, source->size, "expected data up to offset %llu",
-				       (unsigned long long)(source->at + header->data.size));
+				       (unsigned long long)(source->offset + header->data.size));
 		source->end = source->size;
 	} else if (!find_section(reader, &header->data, offsetof(struct jp_perf_file_header, data),
 				 "the data")) {
 		return -EINVAL;
 	} else {
-		source->end = source->at + header->data.size;
+		source->end = source->offset + header->data.size;
 		ret = read_features(reader, header);
 	}
 	if (ret && ret != -ENODATA)
 		return ret;
-	source->populated = source->at & -(uint64_t)JP_PAGE_LARGEST;
+	source->populated = source->offset & -(uint64_t)JP_PAGE_LARGEST;
 	return 0;
 }
 

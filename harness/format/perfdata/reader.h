@@ -20,16 +20,16 @@ struct jp_perf_reader {
 	struct jp_perf_attrs attrs;
 	struct jp_zstd *zstd;
 	/* The start of a record whose end is in the next compressed record. */
-	struct jp_chunk *rest;
+	struct jp_chunk *partial_record;
 	struct jp_chunk *copies; /* copies of records that cannot be read in place */
 	jp_event_visit visit;
 	/* Callbacks for tools that rewrite the file; NULL: none. @opened is called after the
-	 * header was read. @other is called in file order for each record that makes no event,
-	 * with the record and its payload, @size bytes; for the end of a round, after the
+	 * header was read. @handle_other is called in file order for each record that makes no
+	 * event, with the record and its payload, @size bytes; for the end of a round, after the
 	 * records that it releases. Compressed records are passed unpacked. A value other than 0
 	 * stops the reader. */
 	int (*opened)(void *context);
-	int (*other)(void *context, const unsigned char *bytes, uint64_t size);
+	int (*handle_other)(void *context, const unsigned char *bytes, uint64_t size);
 	void *context;
 	struct jp_perfdata_summary *summary;
 	struct jp_error *err;
@@ -37,8 +37,9 @@ struct jp_perf_reader {
 	 * first to collect these. */
 	struct jp_perf_deferred deferred;
 	bool join_deferred, deferred_read;
-	struct jp_error cut;   /* message about a truncated file, reported after the file was read;
-				  "": complete */
+	struct jp_error
+		truncation;    /* message about a truncated file, reported after the file was read;
+			   "": complete */
 	bool report_build_ids; /* report build ids as events JP_EVENT_BUILD_ID */
 	const char *path;
 	struct jp_event event;

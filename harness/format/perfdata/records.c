@@ -50,7 +50,7 @@ static struct jp_perf_record *copy_record(struct jp_perf_reader *reader, size_t 
 static int pass_other_record(struct jp_perf_reader *reader, const unsigned char *bytes,
 			     uint64_t size)
 {
-	return reader->other ? reader->other(reader->context, bytes, size) : 0;
+	return reader->handle_other ? reader->handle_other(reader->context, bytes, size) : 0;
 }
 
 static int finish_round(struct jp_perf_reader *reader, const unsigned char *bytes)
@@ -78,7 +78,7 @@ static int read_kernel_record(struct jp_perf_reader *reader, const struct jp_per
 	if (__builtin_expect(is_swapped || (uintptr_t)pending->record % sizeof(uint64_t), 0)) {
 		if (is_swapped && header->size % sizeof(uint64_t))
 			return jp_perf_fail(
-				reader, pending->at,
+				reader, pending->offset,
 				"expected a record of whole words, found one of %u bytes",
 				header->size);
 		copy = copy_record(reader, header->size, pending);
@@ -91,7 +91,7 @@ static int read_kernel_record(struct jp_perf_reader *reader, const struct jp_per
 	attr = jp_perf_attrs_find(&reader->attrs, record);
 	if (__builtin_expect(attr < 0, 0))
 		return jp_perf_fail(
-			reader, pending->at,
+			reader, pending->offset,
 			"expected a record of one of the file's %zu attrs, found id %llu",
 			reader->attrs.count,
 			reader->attrs.count ? (unsigned long long)jp_perf_record_id(
@@ -116,7 +116,8 @@ static int read_unpacked_records(struct jp_perf_reader *reader, struct jp_chunk 
 	while (chunk->used - from >= sizeof(struct jp_perf_record)) {
 		const unsigned char *bytes = chunk->bytes + from;
 		const struct jp_perf_record record = read_record_header(reader, bytes);
-		struct jp_pending pending = {.record = (void *)bytes, .chunk = chunk, .at = offset};
+		struct jp_pending pending = {
+			.record = (void *)bytes, .chunk = chunk, .offset = offset};
 		int ret = 0;
 
 		if (record.size < sizeof(record) || record.size % sizeof(uint64_t))
@@ -144,11 +145,11 @@ static int read_unpacked_records(struct jp_perf_reader *reader, struct jp_chunk 
 	}
 	if (from == chunk->used)
 		return 0;
-	reader->rest = jp_chunk_new(chunk->used - from);
-	if (!reader->rest)
+	reader->partial_record = jp_chunk_new(chunk->used - from);
+	if (!reader->partial_record)
 		return jp_perf_fail_memory(reader);
-	reader->rest->used = chunk->used - from;
-	memcpy(reader->rest->bytes, chunk->bytes + from, chunk->used - from);
+	reader->partial_record->used = chunk->used - from;
+	memcpy(reader->partial_record->bytes, chunk->bytes + from, chunk->used - from);
 	return 0;
 }
 
@@ -156,12 +157,12 @@ static int read_compressed_record(struct jp_perf_reader *reader,
 				  const struct jp_perf_record *record, const unsigned char *data,
 				  uint64_t offset)
 {
-	struct jp_chunk *chunk = reader->rest ? reader->rest : jp_chunk_new(0);
+	struct jp_chunk *chunk = reader->partial_record ? reader->partial_record : jp_chunk_new(0);
 	size_t size = record->size - sizeof(*record), rest;
 	struct jp_error reason;
 	int ret;
 
-	reader->rest = NULL;
+	reader->partial_record = NULL;
 	reader->summary->compressed = true;
 	/* perf writes records of at most 65,535 bytes, and COMPRESSED2 in whole words. */
 	reader->summary->full_chunk = record->size + sizeof(uint64_t) > UINT16_MAX;
@@ -287,7 +288,7 @@ static int read_user_record(struct jp_perf_reader *reader, const struct jp_perf_
 static int read_record(struct jp_perf_reader *reader, bool *has_more)
 {
 	struct jp_perf_source *source = &reader->source;
-	struct jp_pending pending = {.at = source->at};
+	struct jp_pending pending = {.offset = source->offset};
 	struct jp_perf_record header;
 	const unsigned char *bytes;
 	size_t have;
@@ -301,11 +302,11 @@ static int read_record(struct jp_perf_reader *reader, bool *has_more)
 		return 0;
 	if (have < sizeof(header))
 		return get_failure(source)(
-			reader, pending.at,
+			reader, pending.offset,
 			"expected a record of at least 8 bytes, found the last %zu bytes", have);
 	header = read_record_header(reader, bytes);
 	if (header.size < sizeof(header))
-		return jp_perf_fail(reader, pending.at,
+		return jp_perf_fail(reader, pending.offset,
 				    "expected a record of at least 8 bytes, found type %u of "
 				    "%u bytes",
 				    header.type, header.size);
@@ -314,7 +315,7 @@ static int read_record(struct jp_perf_reader *reader, bool *has_more)
 		return -EIO;
 	if (have < header.size)
 		return get_failure(source)(
-			reader, pending.at,
+			reader, pending.offset,
 			"expected a record of type %u of %u bytes, found the last %zu bytes",
 			header.type, header.size, have);
 	reader->summary->records++;
@@ -326,10 +327,10 @@ static int read_record(struct jp_perf_reader *reader, bool *has_more)
 	/* Skipping the payload may switch the source to another chunk. */
 	if (pending.chunk)
 		pending.chunk->refs++;
-	ret = read_user_record(reader, &header, bytes, pending.at);
+	ret = read_user_record(reader, &header, bytes, pending.offset);
 	jp_chunk_put(pending.chunk);
 	if (header.type == JP_PERF_RECORD_FINISHED_ROUND && !reader->nr_parts)
-		jp_source_drop(source, jp_rounds_oldest(&reader->rounds, source->at));
+		jp_source_drop(source, jp_rounds_oldest(&reader->rounds, source->offset));
 	return ret;
 }
 
@@ -340,18 +341,18 @@ int jp_perf_read_records(struct jp_perf_reader *reader)
 
 	while (!ret && has_more)
 		ret = read_record(reader, &has_more);
-	if (!ret && reader->rest && *reader->cut.text)
+	if (!ret && reader->partial_record && *reader->truncation.text)
 		ret = -ENODATA;
-	if (!ret && reader->rest)
+	if (!ret && reader->partial_record)
 		ret = (reader->summary->full_chunk ? jp_perf_fail_cut_short : jp_perf_fail)(
-			reader, reader->source.at,
+			reader, reader->source.offset,
 			"expected the compressed data to end with a whole record, found %zu "
 			"bytes more%s",
-			reader->rest->used,
+			reader->partial_record->used,
 			reader->summary->full_chunk
 				? "; perf record -z may leave out the end of data that hardly "
 				  "compresses (results/FINDINGS.md, perf.compressed-tail)"
 				: "");
-	reader->summary->bytes += reader->source.at;
+	reader->summary->bytes += reader->source.offset;
 	return ret;
 }

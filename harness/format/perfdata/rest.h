@@ -11,25 +11,25 @@
 
 /* The unread rest of a record. Sizes that the file states are untrusted and checked against it. */
 struct jp_perf_rest {
-	unsigned char *at, *end;
+	unsigned char *pos, *end;
 };
 
 static inline bool jp_perf_skip_words(struct jp_perf_rest *rest, uint64_t count, uint64_t bytes)
 {
-	uint64_t remaining = rest->end - rest->at;
+	uint64_t remaining = rest->end - rest->pos;
 
 	if (count > remaining / bytes)
 		return false;
-	rest->at += count * bytes;
+	rest->pos += count * bytes;
 	return true;
 }
 
 static inline bool jp_perf_take_word(struct jp_perf_rest *rest, uint64_t *value)
 {
-	if (rest->end - rest->at < (ptrdiff_t)sizeof(*value))
+	if (rest->end - rest->pos < (ptrdiff_t)sizeof(*value))
 		return false;
-	*value = jp_load64(rest->at);
-	rest->at += sizeof(*value);
+	*value = jp_load64(rest->pos);
+	rest->pos += sizeof(*value);
 	return true;
 }
 

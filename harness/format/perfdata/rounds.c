@@ -32,9 +32,9 @@ int jp_rounds_add(struct jp_perf_rounds *rounds, const struct jp_pending *pendin
 		return -ENOMEM;
 	rounds->pending[rounds->nr_pending++] = (struct jp_waiting){.time = pending->time,
 								    .record = pending->record,
-								    .at = pending->at,
+								    .offset = pending->offset,
 								    .attr = pending->attr};
-	rounds->behind += pending->time < rounds->flushed;
+	rounds->nr_behind += pending->time < rounds->flushed;
 	if (rounds->newest < pending->time)
 		rounds->newest = pending->time;
 	if (pending->chunk)
@@ -126,7 +126,7 @@ static int deliver_record(struct jp_perf_rounds *rounds, size_t i)
 	return rounds->deliver(rounds->context, &(struct jp_pending){.time = due->time,
 								     .record = due->record,
 								     .chunk = get_chunk(rounds, i),
-								     .at = due->at,
+								     .offset = due->offset,
 								     .attr = due->attr});
 }
 
@@ -176,8 +176,8 @@ int jp_rounds_end(struct jp_perf_rounds *rounds)
 uint64_t jp_rounds_oldest(const struct jp_perf_rounds *rounds, uint64_t offset)
 {
 	/* Pending records are in file order. */
-	return rounds->nr_pending && rounds->pending[0].at < offset ? rounds->pending[0].at
-								    : offset;
+	return rounds->nr_pending && rounds->pending[0].offset < offset ? rounds->pending[0].offset
+									: offset;
 }
 
 void jp_rounds_free(struct jp_perf_rounds *rounds)

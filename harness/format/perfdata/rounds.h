@@ -16,7 +16,7 @@ struct jp_pending {
 	const struct jp_perf_record *record;
 	struct jp_chunk *chunk; /* the chunk that contains the record, with a reference; NULL: the
 				   mapped file */
-	uint64_t at : 48, attr : 16;
+	uint64_t offset : 48, attr : 16;
 };
 
 /* A struct jp_pending in less memory: most files have no chunks, and a round may contain a whole
@@ -24,7 +24,7 @@ struct jp_pending {
 struct jp_waiting {
 	uint64_t time;
 	const struct jp_perf_record *record;
-	uint64_t at : 48, attr : 16;
+	uint64_t offset : 48, attr : 16;
 };
 
 /* A run of pending records with ascending times: from index @next, whose record has @time, up to
@@ -41,12 +41,12 @@ struct jp_perf_rounds {
 	size_t nr_pending, pending_capacity, nr_chunks, chunks_capacity;
 	struct jp_pending_run *runs; /* heap of runs, used during delivery */
 	size_t nr_runs, runs_capacity;
-	uint64_t limit;   /* highest time before this round */
-	uint64_t newest;  /* highest time so far */
-	uint64_t flushed; /* all records up to this time were delivered */
-	uint64_t behind;  /* number of records that came after records with a later time had been
-			     delivered */
-	bool no_memory;   /* memory ran out for the runs; not reported yet */
+	uint64_t limit;     /* highest time before this round */
+	uint64_t newest;    /* highest time so far */
+	uint64_t flushed;   /* all records up to this time were delivered */
+	uint64_t nr_behind; /* number of records that came after records with a later time had been
+			    delivered */
+	bool no_memory;     /* memory ran out for the runs; not reported yet */
 	/* Handles one record. A value other than 0 stops the delivery. */
 	int (*deliver)(void *context, const struct jp_pending *pending);
 	void *context;

@@ -150,12 +150,12 @@ const unsigned char *jp_source_peek(struct jp_perf_source *source, size_t size, 
 	struct jp_chunk *chunk;
 
 	if (source->map) {
-		uint64_t remaining = source->end - source->at;
+		uint64_t remaining = source->end - source->offset;
 
 		*have = size < remaining ? size : remaining;
-		if (source->at + *have > source->populated)
-			populate_pages(source, source->at + *have);
-		return source->map + source->at;
+		if (source->offset + *have > source->populated)
+			populate_pages(source, source->offset + *have);
+		return source->map + source->offset;
 	}
 	if (reserve_chunk(source, size)) {
 		jp_fail(err, ENOMEM, "%s: out of memory", source->name);
@@ -171,7 +171,7 @@ const unsigned char *jp_source_peek(struct jp_perf_source *source, size_t size, 
 		if (nr_read < 0) {
 			jp_shortage_note(errno);
 			jp_fail(err, errno, "%s: offset %llu: %s", source->name,
-				(unsigned long long)source->at, strerror(errno));
+				(unsigned long long)source->offset, strerror(errno));
 			return NULL;
 		}
 		if (!nr_read)
@@ -186,7 +186,7 @@ const unsigned char *jp_source_peek(struct jp_perf_source *source, size_t size, 
 
 void jp_source_advance(struct jp_perf_source *source, size_t size)
 {
-	source->at += size;
+	source->offset += size;
 	if (!source->map)
 		source->chunk_at += size;
 }
@@ -198,12 +198,12 @@ int jp_source_skip(struct jp_perf_source *source, uint64_t size, uint64_t *skipp
 		size_t step = size - *skipped < CHUNK ? size - *skipped : CHUNK, have;
 
 		if (source->map) { /* skips without reading the pages */
-			uint64_t remaining = source->end - source->at;
+			uint64_t remaining = source->end - source->offset;
 
 			*skipped = size < remaining ? size : remaining;
-			source->at += *skipped;
-			if (source->populated < source->at)
-				source->populated = source->at & -(uint64_t)JP_PAGE_LARGEST;
+			source->offset += *skipped;
+			if (source->populated < source->offset)
+				source->populated = source->offset & -(uint64_t)JP_PAGE_LARGEST;
 			return 0;
 		}
 		if (!jp_source_peek(source, step, &have, err))
@@ -219,8 +219,9 @@ int jp_source_skip(struct jp_perf_source *source, uint64_t size, uint64_t *skipp
 void jp_source_drop(struct jp_perf_source *source, uint64_t before)
 {
 	before &= ~((uint64_t)WINDOW - 1);
-	if (!source->map || before <= source->dropped)
+	if (!source->map || before <= source->dropped_end)
 		return;
-	madvise((void *)(source->map + source->dropped), before - source->dropped, MADV_DONTNEED);
-	source->dropped = before;
+	madvise((void *)(source->map + source->dropped_end), before - source->dropped_end,
+		MADV_DONTNEED);
+	source->dropped_end = before;
 }

@@ -25,9 +25,9 @@ struct jp_perf_source {
 	bool close_fd;
 	const unsigned char *map; /* regular files: the mapped bytes; else NULL */
 	uint64_t size;            /* bytes of the file; a stream: UINT64_MAX */
-	uint64_t at;              /* offset of the next byte */
+	uint64_t offset;          /* offset of the next byte */
 	uint64_t end;             /* offset at which reading ends */
-	uint64_t populated, dropped;
+	uint64_t populated, dropped_end;
 	struct jp_chunk *chunk; /* streams: chunk that contains the next byte, at @chunk_at */
 	size_t chunk_at;
 };

@@ -22,7 +22,7 @@ struct jp_perfdata_summary {
 	uint64_t unknown_ids;  /* number of records whose id belongs to no attr; they are read with
 				  the first attr */
 	uint32_t overwritten;  /* number of features that the attrs overwrite in the file */
-	uint64_t behind;       /* number of records that are older than the rule of rounds allows */
+	uint64_t nr_behind;    /* number of records that are older than the rule of rounds allows */
 	uint64_t lost_records; /* number of PERF_RECORD_LOST records */
 	uint64_t lost_events;  /* sum of the counts in PERF_RECORD_LOST records */
 	uint64_t lost_samples; /* sum of the counts in PERF_RECORD_LOST_SAMPLES records */

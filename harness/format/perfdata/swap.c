@@ -83,19 +83,19 @@ void jp_perf_swap_words(struct jp_perf_record *record)
 /* Swaps the 32-bit size of raw data; its bytes, up to the next word, stay. */
 static bool swap_raw_data(struct jp_perf_rest *rest)
 {
-	unsigned char *raw = rest->at;
+	unsigned char *raw = rest->pos;
 	uint32_t size;
 
 	if (!jp_perf_skip_words(rest, 1, sizeof(uint64_t)))
 		return false;
-	swap_words(raw, rest->at);
+	swap_words(raw, rest->pos);
 	memcpy(&size, raw, sizeof(size));
 	size = __builtin_bswap32(size);
 	memcpy(raw, &size, sizeof(size));
-	raw = rest->at;
+	raw = rest->pos;
 	if (size > 4 && !jp_perf_skip_words(rest, ((uint64_t)size - 4 + 7) / 8, sizeof(uint64_t)))
 		return false;
-	swap_words(raw, rest->at);
+	swap_words(raw, rest->pos);
 	return true;
 }
 
@@ -131,9 +131,9 @@ static void swap_sample(const struct jp_perf_layout *layout, struct jp_perf_reco
 		return;
 	if (!(type & JP_PERF_SAMPLE_STACK_USER) || !jp_perf_take_word(&rest, &count))
 		return;
-	stack = rest.at;
+	stack = rest.pos;
 	if (jp_perf_skip_words(&rest, count, 1))
-		swap_words(stack, rest.at);
+		swap_words(stack, rest.pos);
 }
 
 static void swap_mmap2(struct jp_perf_record *record, unsigned char *end)

@@ -9,41 +9,41 @@
 #include "harness/format/truth/format.h"
 
 struct cursor {
-	const char *at, *end; /* a position in a line, and the line's end */
+	const char *pos, *end; /* a position in a line, and the line's end */
 };
 
 static bool parse_number(struct cursor *line, unsigned int base, uint64_t max, uint64_t *value)
 {
-	const char *start = line->at;
+	const char *start = line->pos;
 
 	/* The loop ends at the newline at the latest, because a newline is not a digit. */
-	for (*value = 0;; line->at++) {
+	for (*value = 0;; line->pos++) {
 		unsigned int digit = 99;
 
-		if (*line->at >= '0' && *line->at <= '9')
-			digit = *line->at - '0';
-		else if (*line->at >= 'a' && *line->at <= 'f')
-			digit = *line->at - 'a' + 10;
+		if (*line->pos >= '0' && *line->pos <= '9')
+			digit = *line->pos - '0';
+		else if (*line->pos >= 'a' && *line->pos <= 'f')
+			digit = *line->pos - 'a' + 10;
 		if (digit >= base)
 			break;
 		if (*value > (max - digit) / base)
 			return false;
 		*value = *value * base + digit;
 	}
-	return line->at > start;
+	return line->pos > start;
 }
 
 static bool skip_char(struct cursor *line, char c)
 {
-	return line->at < line->end && *line->at++ == c;
+	return line->pos < line->end && *line->pos++ == c;
 }
 
 /* Parses one permission: the letter @set, which sets @bit in *@prot, or '-'. */
 static bool parse_permission(struct cursor *line, char set, uint8_t bit, uint8_t *prot)
 {
-	if (line->at == line->end || (*line->at != set && *line->at != '-'))
+	if (line->pos == line->end || (*line->pos != set && *line->pos != '-'))
 		return false;
-	if (*line->at++ == set)
+	if (*line->pos++ == set)
 		*prot |= bit;
 	return true;
 }
@@ -52,7 +52,7 @@ static bool parse_permission(struct cursor *line, char set, uint8_t bit, uint8_t
  * newline as \012 and escapes nothing else (seq_file's escape set is "\n"). */
 static char *decode_name(char *out, const struct cursor *line)
 {
-	for (const char *s = line->at; s < line->end; s++) {
+	for (const char *s = line->pos; s < line->end; s++) {
 		if (line->end - s >= 4 && memcmp(s, "\\012", 4) == 0) {
 			*out++ = '\n';
 			s += 3;
@@ -78,10 +78,10 @@ static const char *parse_line(struct cursor *line, struct jp_procmap *map)
 	map->prot = 0;
 	if (!parse_permission(line, 'r', JP_PROT_READ, &map->prot) ||
 	    !parse_permission(line, 'w', JP_PROT_WRITE, &map->prot) ||
-	    !parse_permission(line, 'x', JP_PROT_EXEC, &map->prot) || line->at == line->end ||
-	    (*line->at != 's' && *line->at != 'p'))
+	    !parse_permission(line, 'x', JP_PROT_EXEC, &map->prot) || line->pos == line->end ||
+	    (*line->pos != 's' && *line->pos != 'p'))
 		return "permissions such as r-xp";
-	map->shared = *line->at++;
+	map->shared = *line->pos++;
 	if (!skip_char(line, ' ') || !parse_number(line, 16, UINT64_MAX, &map->offset) ||
 	    !skip_char(line, ' '))
 		return "an offset in hexadecimal";
@@ -92,12 +92,12 @@ static const char *parse_line(struct cursor *line, struct jp_procmap *map)
 	map->min = min;
 	if (!parse_number(line, 10, UINT64_MAX, &map->ino))
 		return "an inode number";
-	if (line->at < line->end && !skip_char(line, ' '))
+	if (line->pos < line->end && !skip_char(line, ' '))
 		return "a blank after the inode number";
 	/* Blanks align the name, which starts with '/' or '['. */
-	while (line->at < line->end && *line->at == ' ')
-		line->at++;
-	if (memchr(line->at, '\0', line->end - line->at))
+	while (line->pos < line->end && *line->pos == ' ')
+		line->pos++;
+	if (memchr(line->pos, '\0', line->end - line->pos))
 		return "a name without NUL";
 	return NULL;
 }
@@ -129,7 +129,7 @@ int jp_procmaps_parse(const char *text, size_t size, struct jp_procmap **maps, s
 		const char *expected = parse_line(&line, &all[line_number]);
 
 		if (expected) {
-			int column = line.at - s + 1;
+			int column = line.pos - s + 1;
 
 			free(all);
 			return jp_fail(err, EINVAL, "maps line %zu, column %d: expected %s",

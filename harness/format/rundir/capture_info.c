@@ -31,9 +31,10 @@ const char *jp_synth_text(enum jp_synth synth)
 /* Fields in the order of the file. */
 static const struct field {
 	const char *key;
-	size_t at;
+	size_t offset;
 	enum kind kind;
-	bool needed; /* the field must exist: without it, a loss would read as "nothing was lost" */
+	bool is_required; /* the field must exist: without it, a loss would read as "nothing was
+			     lost" */
 } fields[] = {
 	{"policy", AT(policy), TEXT, true},
 	{"enabled", AT(enabled), NUMBER, true},
@@ -73,7 +74,7 @@ enum { FIELDS = sizeof(fields) / sizeof(*fields) };
 
 static void write_field(FILE *file, const struct field *field, const struct jp_capture_info *info)
 {
-	const void *value = (const char *)info + field->at;
+	const void *value = (const char *)info + field->offset;
 
 	if (field->kind == TEXT && !*(const char *)value)
 		return;
@@ -104,7 +105,7 @@ int jp_capture_info_write(const struct jp_capture_info *info, const char *dir, s
 /* Returns false if a number was expected. */
 static bool set_field(const struct field *field, struct jp_capture_info *info, const char *text)
 {
-	void *value = (char *)info + field->at;
+	void *value = (char *)info + field->offset;
 
 	if (field->kind == TEXT) {
 		snprintf(value, TEXT_SIZE, "%s", text);
@@ -144,11 +145,11 @@ int jp_capture_info_parse(struct jp_capture_info *info, const char *name, char *
 				       number, value);
 	}
 	for (size_t i = 0; i < FIELDS; i++)
-		if (fields[i].needed && !has_field[i])
+		if (fields[i].is_required && !has_field[i])
 			return jp_fail(err, EINVAL, "%s: expected a line \"%s\"", name,
 				       fields[i].key);
 	for (size_t i = FIELDS; i--;)
-		if (!has_field[i] && fields[i].at != AT(lacks))
+		if (!has_field[i] && fields[i].offset != AT(lacks))
 			info->absent = fields[i].key;
 	if (!info->enabled || info->enabled > info->sampling || info->sampling > info->stopped)
 		return jp_fail(err, EINVAL,

@@ -56,14 +56,15 @@ static bool add_process(struct jp_intervals *intervals, const char *text)
 	    numbers[0] > INT32_MAX || numbers[1] > numbers[2])
 		return false;
 	if (intervals->nr_processes &&
-	    numbers[1] < intervals->processes[intervals->nr_processes - 1].answered)
+	    numbers[1] < intervals->processes[intervals->nr_processes - 1].answer_time)
 		return false;
 	process = jp_array_push(&intervals->processes, &intervals->nr_processes,
 				&intervals->processes_capacity);
 	if (!process)
 		return false;
-	*process = (struct jp_announced){
-		.pid = (uint32_t)numbers[0], .asked = numbers[1], .answered = numbers[2]};
+	*process = (struct jp_announced){.pid = (uint32_t)numbers[0],
+					 .announcement_time = numbers[1],
+					 .answer_time = numbers[2]};
 	return parse_name(rest + 1, process->comm, sizeof(process->comm));
 }
 
@@ -78,7 +79,7 @@ static bool add_interval(struct jp_intervals *intervals, const char *text)
 	if (!parse_numbers(text, numbers, 5, &rest) || *rest || !process ||
 	    numbers[0] != process->pid)
 		return false;
-	before = process->answered;
+	before = process->answer_time;
 	if (intervals->nr_intervals &&
 	    intervals->intervals[intervals->nr_intervals - 1].disabled > before)
 		before = intervals->intervals[intervals->nr_intervals - 1].disabled;
@@ -175,7 +176,7 @@ const struct jp_announced *jp_intervals_find_process(const struct jp_intervals *
 	for (size_t i = 0; i < intervals->nr_processes; i++) {
 		const struct jp_announced *process = &intervals->processes[i];
 
-		if (process->pid == pid && (!found || process->asked <= time))
+		if (process->pid == pid && (!found || process->announcement_time <= time))
 			found = process;
 	}
 	return found;
@@ -187,9 +188,9 @@ uint64_t jp_intervals_get_backfill_time(const struct jp_intervals *intervals,
 	uint64_t disabled = enabled, since = 0;
 
 	for (size_t i = 0; i < intervals->nr_intervals; i++)
-		if (intervals->intervals[i].disabled <= process->asked)
+		if (intervals->intervals[i].disabled <= process->announcement_time)
 			disabled = intervals->intervals[i].disabled;
 	for (const struct jp_announced *one = intervals->processes; one < process; one++)
-		since += one->asked >= disabled;
+		since += one->announcement_time >= disabled;
 	return disabled + since;
 }

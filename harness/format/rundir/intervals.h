@@ -18,9 +18,9 @@ struct jp_interval {
 
 struct jp_announced {
 	uint32_t pid;
-	uint64_t asked, answered; /* times of the announcement and of the answer, in ns by the
-				     gatekeeper's clock */
-	char comm[64];            /* name from /proc; "?": the process had ended already */
+	uint64_t announcement_time, answer_time; /* times of the announcement and of the answer, in
+				     ns by the gatekeeper's clock */
+	char comm[64]; /* name from /proc; "?": the process had ended already */
 };
 
 struct jp_intervals {

@@ -110,7 +110,7 @@ void jp_truth_code_unload(uint64_t before, uint64_t after, uint32_t function)
 /* Clocks at the thread's last ENTER. CPU time is read inside the activation at both ends, so that
  * it does not include the cost of the records. */
 static __thread struct {
-	uint64_t time, inside, cpu;
+	uint64_t time, entered_time, cpu;
 } entered;
 
 void jp_truth_enter(const struct jp_truth_entry *entry)
@@ -124,13 +124,13 @@ void jp_truth_begin_activation(void)
 	/* Read this clock last, because it needs no system call: at the end of a system call the
 	 * kernel may switch to another thread. */
 	entered.cpu = jp_clock_thread_cpu();
-	entered.inside = jp_clock_now();
+	entered.entered_time = jp_clock_now();
 }
 
 void jp_truth_leave(const struct jp_truth_clocks *left, uint32_t path, uint64_t flags, uint64_t ip,
 		    uint64_t sp)
 {
-	uint64_t entering = entered.inside - entered.time;
+	uint64_t entering = entered.entered_time - entered.time;
 
 	APPEND(LEAVE, left->time, left->time,
 	       .leave = {.path = path,

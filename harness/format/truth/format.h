@@ -77,9 +77,10 @@ struct jp_truth_record {
 		struct {
 			/* Pid and tid of the thread that forked; 0: unknown. */
 			uint32_t parent, parent_tid;
-			uint64_t how; /* enum jp_truth_how */
-			uint64_t by;  /* tid of the thread that called exec; 0: the first thread */
-		} start;              /* a THREAD_START uses only parent_tid */
+			uint64_t start_kind; /* enum jp_truth_how */
+			uint64_t exec_tid;   /* tid of the thread that called exec; 0: the first
+						thread */
+		} start;                     /* a THREAD_START uses only parent_tid */
 		struct jp_truth_mapping {
 			uint64_t addr, len;
 			uint8_t prot, backing; /* enum jp_prot, enum jp_backing */
@@ -91,7 +92,7 @@ struct jp_truth_record {
 			uint64_t addr, len, prot;
 		} protect;
 		struct {
-			uint64_t addr, len, to, to_len;
+			uint64_t addr, len, new_addr, new_len;
 		} remap;
 		struct {
 			uint64_t addr, len;

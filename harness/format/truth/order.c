@@ -50,7 +50,7 @@ static const uint8_t traits[JP_TRUTH_TYPES] = {
 /* State of a thread according to its records so far. */
 struct thread_past {
 	/* Latest end (@after) among all records, and among those with each trait or type. */
-	uint64_t nr_records, acts, memory, between, waits;
+	uint64_t nr_records, acts, memory, other_acts, waits;
 	uint64_t entered; /* start of its last activation */
 	const struct jp_truth_record *last;
 };
@@ -90,7 +90,7 @@ static bool is_in_order(const struct jp_truth_record *record, const struct threa
 		return record->before >= past->acts && past->last &&
 		       past->last->type == JP_TRUTH_TEXT && record->after <= past->last->before;
 	if (act_traits & WRAPS)
-		return record->before >= past->between && record->after >= past->memory;
+		return record->before >= past->other_acts && record->after >= past->memory;
 	/* The text record with the mapping's name comes first. */
 	if (record->type == JP_TRUTH_MAP)
 		return record->before >= past->acts;
@@ -117,7 +117,7 @@ static void update_past(struct thread_past *past, const struct jp_truth_record *
 	if (act_traits & MEMORY)
 		past->memory = jp_max(past->memory, record->after);
 	if (act_traits & BETWEEN)
-		past->between = jp_max(past->between, record->after);
+		past->other_acts = jp_max(past->other_acts, record->after);
 	if (record->type == JP_TRUTH_WAIT)
 		past->waits = record->after;
 	past->last = record;

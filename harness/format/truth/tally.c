@@ -43,7 +43,7 @@ enum jp_act jp_act_find_kind(const struct jp_event *event)
 }
 
 struct act_tally {
-	uint64_t started, first_start, until, *counts;
+	uint64_t start_time, first_start, end, *counts;
 	bool has_acts, is_launched;
 };
 
@@ -53,10 +53,10 @@ static int count_act(void *context, const struct jp_event *event)
 	struct act_tally *tally = context;
 
 	if (!tally->has_acts)
-		tally->is_launched = event->before >= tally->started;
+		tally->is_launched = event->before >= tally->start_time;
 	tally->has_acts = true;
 	if (act != JP_ACTS && (tally->is_launched || event->before >= tally->first_start) &&
-	    event->after <= tally->until)
+	    event->after <= tally->end)
 		tally->counts[act]++;
 	return 0;
 }
@@ -65,7 +65,7 @@ int jp_acts_count(const char *path, uint64_t started, uint64_t begun, uint64_t u
 		  uint64_t counts[JP_ACTS], struct jp_error *err)
 {
 	struct act_tally tally = {
-		.started = started, .first_start = begun, .until = until, .counts = counts};
+		.start_time = started, .first_start = begun, .end = until, .counts = counts};
 	struct jp_truth_reader *reader = jp_truth_reader_open(path, err);
 	int ret;
 

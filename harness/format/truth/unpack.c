@@ -51,14 +51,15 @@ static int unpack_start(const struct jp_truth_record *record, struct jp_event *e
 {
 	event->task.ppid = record->start.parent;
 	event->task.ptid = record->start.parent_tid;
-	event->task.how = record->start.how;
-	event->task.by = record->start.by;
-	if (record->start.how == JP_HOW_LAUNCH || record->start.how == JP_HOW_EXEC) {
+	event->task.how = record->start.start_kind;
+	event->task.by = record->start.exec_tid;
+	if (record->start.start_kind == JP_HOW_LAUNCH || record->start.start_kind == JP_HOW_EXEC) {
 		event->type = JP_EVENT_EXEC;
 		return 0;
 	}
 	event->type = JP_EVENT_FORK;
-	return record->start.how < JP_HOWS && record->start.parent != record->pid ? 0 : -EINVAL;
+	return record->start.start_kind < JP_HOWS && record->start.parent != record->pid ? 0
+											 : -EINVAL;
 }
 
 static int unpack_mapping(struct jp_truth_items *items, const struct jp_truth_record *record,
@@ -82,8 +83,8 @@ static int unpack_mapping(struct jp_truth_items *items, const struct jp_truth_re
 		return 0;
 	case JP_TRUTH_REMAP:
 		event->type = JP_EVENT_REMAP;
-		event->map.to = record->remap.to;
-		event->map.to_len = record->remap.to_len;
+		event->map.to = record->remap.new_addr;
+		event->map.to_len = record->remap.new_len;
 		return event->map.to + event->map.to_len < event->map.to ? -EINVAL : 0;
 	default:
 		event->type = JP_EVENT_UNMAP;

@@ -16,7 +16,7 @@
 
 struct paired_thread {
 	bool alive, image;          /* whether its last start was an exec or a launch */
-	bool inside;                /* whether it is in an activation */
+	bool in_activation;         /* whether it is in an activation */
 	uint16_t expected;          /* record type that it must write next; 0: any */
 	uint64_t nr_exits, nr_gone; /* @nr_exits: exits in its own records; @nr_gone: GONE records
 				 written by other threads */
@@ -25,7 +25,7 @@ struct paired_thread {
 /* Counts over all processes that had the same pid. */
 struct paired_process {
 	uint64_t starts, execs, exits, killed, nr_gone;
-	uint32_t parent, how; /* facts of its last start record */
+	uint32_t parent, start_kind; /* facts of its last start record */
 };
 
 struct pairing {
@@ -64,9 +64,9 @@ static bool update_thread(struct paired_thread *thread, const struct jp_truth_re
 	}
 	if (record->type == JP_TRUTH_PROCESS_START || record->type == JP_TRUTH_THREAD_START) {
 		thread->alive = true;
-		thread->image =
-			record->type == JP_TRUTH_PROCESS_START &&
-			(record->start.how == JP_HOW_LAUNCH || record->start.how == JP_HOW_EXEC);
+		thread->image = record->type == JP_TRUTH_PROCESS_START &&
+				(record->start.start_kind == JP_HOW_LAUNCH ||
+				 record->start.start_kind == JP_HOW_EXEC);
 		thread->expected = JP_TRUTH_COMM;
 	} else {
 		thread->expected =
@@ -74,9 +74,9 @@ static bool update_thread(struct paired_thread *thread, const struct jp_truth_re
 	}
 	right &= thread->alive;
 	if (record->type == JP_TRUTH_ENTER || record->type == JP_TRUTH_LEAVE)
-		thread->inside = record->type == JP_TRUTH_ENTER;
+		thread->in_activation = record->type == JP_TRUTH_ENTER;
 	if (record->type == JP_TRUTH_THREAD_EXIT || record->type == JP_TRUTH_PROCESS_EXIT) {
-		right &= !thread->inside;
+		right &= !thread->in_activation;
 		thread->alive = false;
 		thread->nr_exits += record->type == JP_TRUTH_THREAD_EXIT;
 	}
@@ -87,7 +87,7 @@ static void update_process(struct paired_process *process, const struct jp_truth
 {
 	switch (record->type) {
 	case JP_TRUTH_PROCESS_START:
-		if (record->start.how == JP_HOW_EXEC) {
+		if (record->start.start_kind == JP_HOW_EXEC) {
 			process->execs++;
 			/* The only start record of a pid may be an exec: its parent stays the
 			 * same. */
@@ -97,7 +97,7 @@ static void update_process(struct paired_process *process, const struct jp_truth
 			process->starts++;
 		}
 		process->parent = record->start.parent;
-		process->how = record->start.how;
+		process->start_kind = record->start.start_kind;
 		return;
 	case JP_TRUTH_PROCESS_EXIT:
 		process->exits += !is_killed(record);
@@ -121,7 +121,7 @@ static bool is_paired(const struct pairing *pairing, const struct paired_process
 	if (process->nr_gone > process->exits || process->exits + process->killed > starts)
 		return false;
 	/* A launched process's waiting parent is not in the truth. */
-	if (process->how == JP_HOW_LAUNCH)
+	if (process->start_kind == JP_HOW_LAUNCH)
 		return process->exits == starts && !process->nr_gone;
 	/* A killed parent does not wait. */
 	if (!parent || !parent->exits)
@@ -129,7 +129,7 @@ static bool is_paired(const struct pairing *pairing, const struct paired_process
 	/* In a pid namespace, the outer pid of a child that shares its parent's memory is
 	 * unknown. */
 	return process->exits + process->killed == starts &&
-	       (process->nr_gone == process->exits || process->how == JP_HOW_SHARE);
+	       (process->nr_gone == process->exits || process->start_kind == JP_HOW_SHARE);
 }
 
 static void count_unpaired_starts(struct jp_truth_reader *reader, const struct pairing *pairing)

@@ -170,7 +170,7 @@ jp_evidence_find_snapshot_at_announcement(const struct jp_evidence *evidence,
 {
 	for (size_t i = 0; i < evidence->snapshots.count; i++)
 		if (evidence->snapshots.list[i].pid == process->pid &&
-		    evidence->snapshots.list[i].before >= process->asked)
+		    evidence->snapshots.list[i].before >= process->announcement_time)
 			return &evidence->snapshots.list[i];
 	return NULL;
 }

@@ -209,8 +209,8 @@ static int handle_fork(struct jp_places *places, const struct jp_event *event)
 	 * already. */
 	if (event->time == 0 && child->program)
 		return 0;
-	child->program = event->task.there ? NULL : program;
-	child->program_known = !event->task.there && is_known;
+	child->program = event->task.was_running ? NULL : program;
+	child->program_known = !event->task.was_running && is_known;
 	child->execs = false;
 	start_epoch(places, child);
 	return 0;

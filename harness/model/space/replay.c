@@ -176,7 +176,7 @@ static int apply_map_to(struct jp_replay *replay, uint32_t pid, const struct jp_
 		.pgoff = event->map.pgoff,
 		.since = event->time,
 		.pid = pid,
-		.at = event->file_offset,
+		.record_offset = event->file_offset,
 		.prot = event->map.prot & 7,
 		.code = jp_mapping_holds_code(event),
 		.flags = event->map.flags,
@@ -268,9 +268,9 @@ static int inherit_mappings(void *context, struct jp_process *process, struct jp
 			    *parent = (struct mapped_space *)from;
 
 	memcpy(child->comm, parent->comm, sizeof(child->comm));
-	if (parent->ranges && !event->task.there)
+	if (parent->ranges && !event->task.was_running)
 		child->ranges = jp_ranges_share(parent->ranges);
-	if (parent->older && !event->task.there)
+	if (parent->older && !event->task.was_running)
 		child->older = jp_ranges_share(parent->older);
 	return 0;
 }

@@ -11,8 +11,8 @@
  * once. */
 struct jp_mapping {
 	uint64_t start, end, pgoff;
-	uint64_t since; /* time of the mapping record; 0: unknown */
-	uint64_t at;    /* file offset of the mapping record */
+	uint64_t since;         /* time of the mapping record; 0: unknown */
+	uint64_t record_offset; /* file offset of the mapping record */
 	uint32_t pid; /* pid in the record; in a forked child the mapping keeps the parent's pid */
 	uint32_t maj, min;
 	uint64_t ino, gen;             /* @gen 0: unknown, as in synthesized records */

@@ -150,7 +150,7 @@ static struct jp_name find_in_file(const struct named_file *named, const struct 
 	if (symbol)
 		return (struct jp_name){symbol->name,
 					named->injected ? JP_NAME_JITDUMP : JP_NAME_ELF,
-					symbol->since};
+					symbol->first_version};
 	return (struct jp_name){.how = file->symtab ? JP_NAME_NO_SYMBOL : JP_NAME_STRIPPED};
 }
 

@@ -27,7 +27,8 @@ struct start {
 
 struct jp_jit_cfi {
 	const struct jp_code_loads *loads;
-	uint64_t *reach; /* reach[i] is the largest end address of loads[0..i] of the same pid */
+	uint64_t *largest_ends; /* reach[i] is the largest end address of loads[0..i] of the same
+				   pid */
 	/* Address of the code of loads[i] in @cfi, where all functions follow each other; 0: the
 	 * tables of that load are unusable. */
 	uint64_t *vaddr;
@@ -47,18 +48,19 @@ struct jp_jit_cfi *jp_jit_cfi_new(const struct jp_code_loads *loads, uint16_t ma
 		return NULL;
 	jit->loads = loads;
 	jit->machine = machine;
-	jit->reach = calloc(loads->count + 1, sizeof(*jit->reach));
+	jit->largest_ends = calloc(loads->count + 1, sizeof(*jit->largest_ends));
 	jit->vaddr = calloc(loads->count + 1, sizeof(*jit->vaddr));
-	if (!jit->reach || !jit->vaddr) {
+	if (!jit->largest_ends || !jit->vaddr) {
 		jp_jit_cfi_free(jit);
 		return NULL;
 	}
 	for (size_t i = 0; i < loads->count; i++) {
 		const struct jp_code_load *load = &loads->loads[i];
 
-		jit->reach[i] = load->addr + load->size;
-		if (i && load[-1].pid == load->pid && jit->reach[i - 1] > jit->reach[i])
-			jit->reach[i] = jit->reach[i - 1];
+		jit->largest_ends[i] = load->addr + load->size;
+		if (i && load[-1].pid == load->pid &&
+		    jit->largest_ends[i - 1] > jit->largest_ends[i])
+			jit->largest_ends[i] = jit->largest_ends[i - 1];
 	}
 	return jit;
 }
@@ -68,7 +70,7 @@ void jp_jit_cfi_free(struct jp_jit_cfi *jit)
 	if (!jit)
 		return;
 	jp_cfi_close(jit->cfi);
-	free(jit->reach);
+	free(jit->largest_ends);
 	free(jit->vaddr);
 	free(jit->starts);
 	free(jit);
@@ -121,7 +123,7 @@ static const struct jp_code_load *find_own_load(const struct jp_jit_cfi *jit, ui
 	/* Search downwards from the nearest start below @addr while any load there extends to
 	 * @addr. The load that came last covers the others. */
 	for (int below = 0; below < BELOW_MOST && index && loads->loads[index - 1].pid == pid &&
-			    jit->reach[index - 1] > addr;
+			    jit->largest_ends[index - 1] > addr;
 	     below++) {
 		uint64_t start = loads->loads[index - 1].addr;
 		size_t later = find_first_behind(loads, index, pid, start, time);

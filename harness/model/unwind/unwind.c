@@ -31,11 +31,11 @@ struct unwinding {
 	const struct jp_machine *machine; /* machine of the registers */
 	struct jp_regs regs;
 	struct jp_stack_dump dump;
-	uint64_t space; /* generation of the address space */
-	bool in_file;   /* the last address is in a file */
-	bool called;    /* the ip in @regs is a return address, so it follows the call */
-	unsigned falls; /* number of steps out of signal frames that did not go upwards */
-	bool by_cfi;    /* the last step used call frame information */
+	uint64_t space;         /* generation of the address space */
+	bool in_file;           /* the last address is in a file */
+	bool is_return_address; /* the ip in @regs is a return address, so it follows the call */
+	unsigned falls;         /* number of steps out of signal frames that did not go upwards */
+	bool by_cfi;            /* the last step used call frame information */
 	enum jp_unwind_stop stop;
 	uint64_t stop_addr;
 };
@@ -123,7 +123,7 @@ static bool step_frame(struct unwinding *walk)
 {
 	switch (jp_machine_step(&walk->regs, jp_stack_dump_load, &walk->dump)) {
 	case JP_FRAME_STEPPED:
-		walk->called = true;
+		walk->is_return_address = true;
 		walk->by_cfi = false;
 		return true;
 	case JP_FRAME_BEYOND:
@@ -143,7 +143,7 @@ static bool handle_cfi_answer(struct unwinding *walk, enum jp_cfi_answer answer)
 	case JP_CFI_SIGNAL:
 		walk->regs.r[walk->machine->ip] = jp_return_address(
 			walk->regs.r[walk->machine->ip], walk->machine->frames->signature);
-		walk->called = answer == JP_CFI_STEPPED;
+		walk->is_return_address = answer == JP_CFI_STEPPED;
 		walk->by_cfi = true;
 		return true;
 	case JP_CFI_END:
@@ -317,9 +317,10 @@ static inline bool step_in_mapping(struct unwinding *walk,
 				   bool (*by)(struct unwinding *walk, uint64_t addr))
 {
 	const struct jp_machine *machine = walk->machine;
-	uint64_t addr = walk->regs.r[machine->ip] - walk->called, sp = walk->regs.r[machine->sp];
+	uint64_t addr = walk->regs.r[machine->ip] - walk->is_return_address,
+		 sp = walk->regs.r[machine->sp];
 	/* A leaf function may keep its return address in a register, as vfork() does. */
-	uint64_t pushed = walk->called ? machine->frames->pushed : 0, caller_sp, unused;
+	uint64_t pushed = walk->is_return_address ? machine->frames->pushed : 0, caller_sp, unused;
 
 	walk->stop_addr = addr;
 	if (!by(walk, addr))
@@ -330,9 +331,9 @@ static inline bool step_in_mapping(struct unwinding *walk,
 	 * stack of its own, and then the interrupted frame is outside of the dump. */
 	caller_sp = walk->regs.r[machine->sp];
 	if (caller_sp < sp + pushed &&
-	    (walk->called || jp_stack_dump_load(&walk->dump, caller_sp, &unused)))
+	    (walk->is_return_address || jp_stack_dump_load(&walk->dump, caller_sp, &unused)))
 		return stop_walk(walk, walk->by_cfi ? JP_UNWIND_BAD_CFI : JP_UNWIND_BAD_FRAME);
-	if (caller_sp <= sp && !walk->called && ++walk->falls > MOST_FALLS)
+	if (caller_sp <= sp && !walk->is_return_address && ++walk->falls > MOST_FALLS)
 		return stop_walk(walk, JP_UNWIND_BAD_CFI);
 	return true;
 }
@@ -357,10 +358,11 @@ static bool step_fp(struct unwinding *walk)
 /* Makes all steps from here whose rules are cached (known steps). Returns their number. */
 static uint32_t walk_known_steps(struct unwinding *walk, uint64_t *frames, uint32_t size)
 {
-	const uint32_t count = jp_known_steps_walk(&walk->unwinder->steps, walk->space, &walk->regs,
-						   walk->called, &walk->dump, frames, size);
+	const uint32_t count =
+		jp_known_steps_walk(&walk->unwinder->steps, walk->space, &walk->regs,
+				    walk->is_return_address, &walk->dump, frames, size);
 
-	walk->called |= count > 0;
+	walk->is_return_address |= count > 0;
 	return count;
 }
 

@@ -9,7 +9,7 @@ enum { MANY = 100000 };
 
 struct item {
 	uint64_t id;
-	char rest[16];
+	char payload[16];
 };
 
 TEST(push_grows_array)
@@ -22,7 +22,7 @@ TEST(push_grows_array)
 		old = capacity;
 		item = jp_array_push(&items, &count, &capacity);
 		good = item && item == &items[i] && count == i + 1 && capacity >= count &&
-		       !item->id && !item->rest[15];
+		       !item->id && !item->payload[15];
 		if (good)
 			memset(item, 0xff, sizeof(*item));
 		if (good)
@@ -30,12 +30,12 @@ TEST(push_grows_array)
 		moves += capacity != old;
 	}
 	for (uint64_t i = 0; i < count; i++)
-		good &= items[i].id == i && items[i].rest[0] == (char)0xff;
+		good &= items[i].id == i && items[i].payload[0] == (char)0xff;
 	check(good && count == MANY, "each push appends a zeroed element");
 	check(moves < 20, "pushing %d elements reallocates only %zu times", MANY, moves);
 	count = 5;
 	item = jp_array_push(&items, &count, &capacity);
-	check(item == &items[5] && !item->id && !item->rest[0], "push zeroes a used element");
+	check(item == &items[5] && !item->id && !item->payload[0], "push zeroes a used element");
 	check(!jp_array_append(&items, &count, &capacity, (struct item){.id = 9}) && count == 7 &&
 		      items[6].id == 9,
 	      "a value is appended");

@@ -12,9 +12,9 @@ static struct jp_box make_random_box(uint64_t *seed)
 
 	return (struct jp_box){.start = start,
 			       .end = start + check_random(seed) % (PLACES / 4),
-			       .from = from,
-			       .until = check_random(seed) % 3 ? from + check_random(seed) % 10
-							       : UINT64_MAX};
+			       .start_time = from,
+			       .end_time = check_random(seed) % 3 ? from + check_random(seed) % 10
+								  : UINT64_MAX};
 }
 
 static void check_query(const struct jp_boxes *boxes, const struct jp_box *all,
@@ -26,9 +26,10 @@ static void check_query(const struct jp_boxes *boxes, const struct jp_box *all,
 	for (size_t cursor = 0; jp_boxes_find_next(boxes, owner, box, &cursor, &item);)
 		seen[item]++;
 	for (size_t i = 0; i < BOXES; i++)
-		wrong += seen[i] != (i % OWNERS == owner && all[i].start < box->end &&
-				     box->start < all[i].end && all[i].from <= box->until &&
-				     box->from <= all[i].until);
+		wrong +=
+			seen[i] != (i % OWNERS == owner && all[i].start < box->end &&
+				    box->start < all[i].end && all[i].start_time <= box->end_time &&
+				    box->start_time <= all[i].end_time);
 	check(!wrong, "each box that meets is found once and no other: %zu are wrong", wrong);
 }
 
@@ -84,13 +85,14 @@ static struct jp_box make_side_by_side(uint64_t i)
 {
 	const uint64_t start = i * UINT64_C(0x9e3779b97f4a7c15) >> 32;
 
-	return (struct jp_box){.start = start, .end = start + 1, .from = i, .until = UINT64_MAX};
+	return (struct jp_box){
+		.start = start, .end = start + 1, .start_time = i, .end_time = UINT64_MAX};
 }
 
 /* Returns box @i of many: all at one address, one after the other in time. */
 static struct jp_box make_in_one_place(uint64_t i)
 {
-	return (struct jp_box){.start = 1, .end = 2, .from = 2 * i, .until = 2 * i + 1};
+	return (struct jp_box){.start = 1, .end = 2, .start_time = 2 * i, .end_time = 2 * i + 1};
 }
 
 /* Returns box @i of many: at each of a hundred addresses, one after the other in time. */
@@ -98,13 +100,13 @@ static struct jp_box make_in_places(uint64_t i)
 {
 	return (struct jp_box){.start = i % 100,
 			       .end = i % 100 + 1,
-			       .from = 2 * (i / 100),
-			       .until = 2 * (i / 100) + 1};
+			       .start_time = 2 * (i / 100),
+			       .end_time = 2 * (i / 100) + 1};
 }
 
 TEST(boxes)
 {
-	const struct jp_box all = {.end = UINT64_MAX, .until = UINT64_MAX};
+	const struct jp_box all = {.end = UINT64_MAX, .end_time = UINT64_MAX};
 	struct jp_boxes boxes = {0};
 	size_t cursor = 0, item;
 

@@ -18,9 +18,9 @@ enum { MOST = 64 };
 /* Results of the confined process, in memory shared with its parent. */
 static struct confined_results {
 	struct {
-		bool good;
-		char what[80];
-	} all[MOST];
+		bool succeeded;
+		char label[80];
+	} results[MOST];
 	unsigned int count;
 } * shared;
 
@@ -28,8 +28,9 @@ static void note_result(bool good, const char *what)
 {
 	if (shared->count == MOST)
 		return;
-	shared->all[shared->count].good = good;
-	snprintf(shared->all[shared->count++].what, sizeof(shared->all[0].what), "%s", what);
+	shared->results[shared->count].succeeded = good;
+	snprintf(shared->results[shared->count++].label, sizeof(shared->results[0].label), "%s",
+		 what);
 }
 
 static bool can_read(const char *path, const char *text)
@@ -194,7 +195,7 @@ TEST(confine)
 	}
 	check(ret == 1 && status == 7, "the parent gets the exit status %s", err.text);
 	for (unsigned int i = 0; i < shared->count; i++)
-		check(shared->all[i].good, "%s", shared->all[i].what);
+		check(shared->results[i].succeeded, "%s", shared->results[i].label);
 	check(shared->count > 10, "the confined process reported %u results", shared->count);
 	check(!access(kept_path, F_OK) && !access(scratch_path("made/one"), F_OK),
 	      "both outputs exist");

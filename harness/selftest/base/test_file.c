@@ -157,9 +157,9 @@ static void interrupt_thread(pthread_t thread)
 
 struct pump {
 	int fd;
-	pthread_t other;
-	char got[SIZE];
-	bool good;
+	pthread_t reader;
+	char bytes[SIZE];
+	bool succeeded;
 };
 
 /* Reads after interrupting the writer, which waits at a full pipe. */
@@ -170,12 +170,12 @@ static void *drain_pipe(void *context)
 	ssize_t some = 1;
 
 	while (nr_read < SIZE && some > 0) {
-		interrupt_thread(pump->other);
-		some = read(pump->fd, pump->got + nr_read, 20000);
+		interrupt_thread(pump->reader);
+		some = read(pump->fd, pump->bytes + nr_read, 20000);
 		if (some > 0)
 			nr_read += (size_t)some;
 	}
-	pump->good = nr_read == SIZE && !memcmp(pump->got, bytes, SIZE);
+	pump->succeeded = nr_read == SIZE && !memcmp(pump->bytes, bytes, SIZE);
 	return NULL;
 }
 
@@ -184,8 +184,8 @@ static void *fill_pipe(void *context)
 {
 	struct pump *pump = context;
 
-	interrupt_thread(pump->other);
-	pump->good = !jp_file_write(pump->fd, "late", 4);
+	interrupt_thread(pump->reader);
+	pump->succeeded = !jp_file_write(pump->fd, "late", 4);
 	close(pump->fd);
 	return NULL;
 }
@@ -202,12 +202,12 @@ static void test_interruptions(void)
 	if (sigaction(SIGUSR1, &action, NULL) || pipe(fds))
 		abort();
 	pump.fd = fds[0];
-	pump.other = pthread_self();
+	pump.reader = pthread_self();
 	if (pthread_create(&drainer, NULL, drain_pipe, &pump))
 		abort();
 	ret = jp_file_write(fds[1], bytes, SIZE);
 	pthread_join(drainer, NULL);
-	check(!ret && pump.good, "interrupted writes write all bytes");
+	check(!ret && pump.succeeded, "interrupted writes write all bytes");
 	close(fds[0]);
 	close(fds[1]);
 	if (pipe(fds))
@@ -217,7 +217,8 @@ static void test_interruptions(void)
 		abort();
 	text = jp_file_read_fd(fds[0], "pipe", SIZE, NULL, NULL);
 	pthread_join(drainer, NULL);
-	check(pump.good && text && !strcmp(text, "late"), "an interrupted read reads all bytes");
+	check(pump.succeeded && text && !strcmp(text, "late"),
+	      "an interrupted read reads all bytes");
 	free(text);
 	close(fds[0]);
 }

@@ -22,7 +22,7 @@ static void write_text(const char *text)
 
 TEST(lines)
 {
-	struct jp_lines lines = {.filled = 0};
+	struct jp_lines lines = {.nr_filled = 0};
 	pid_t writer;
 	char text[64], overlong[sizeof(lines.text) + 1];
 	uint64_t start;
@@ -74,7 +74,7 @@ TEST(lines)
 	write_text(overlong);
 	check(jp_lines_next(&lines, ends[0], UINT64_MAX, text, sizeof(text)) == -EPROTO,
 	      "a line longer than the buffer is an error");
-	lines.filled = 0;
+	lines.nr_filled = 0;
 
 	check(!jp_interrupt_watch(), "signals are watched");
 	raise(SIGTERM);

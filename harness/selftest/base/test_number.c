@@ -14,7 +14,7 @@ TEST(whole_numbers)
 	static const struct {
 		const char *text;
 		uint64_t min, max;
-		bool good;
+		bool is_valid;
 		uint64_t value;
 	} table[] = {
 		{"0", 0, 0, true, 0},
@@ -45,8 +45,8 @@ TEST(whole_numbers)
 		uint64_t value = 4711;
 		bool good = jp_number(table[i].text, table[i].min, table[i].max, &value);
 
-		check(good == table[i].good && value == (good ? table[i].value : 4711), "'%s': %s",
-		      table[i].text, table[i].good ? "is a number" : "is refused");
+		check(good == table[i].is_valid && value == (good ? table[i].value : 4711),
+		      "'%s': %s", table[i].text, table[i].is_valid ? "is a number" : "is refused");
 	}
 }
 

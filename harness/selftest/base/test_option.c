@@ -9,8 +9,8 @@ static struct line {
 	bool verbose, quiet, late;
 	const char *output, *pair[2], *file;
 	unsigned int number, word;
-	uint64_t wide;
-	struct jp_operands rest;
+	uint64_t number64;
+	struct jp_operands operands;
 } line;
 
 static const char *const words[] = {"check", "full", NULL};
@@ -29,7 +29,7 @@ static const struct jp_option *get_more_rows(void *context)
 	static struct jp_option rows[3];
 
 	rows[0] = (struct jp_option){"--deep", .text = context, .value = "TEXT"};
-	rows[1] = (struct jp_option){"--even", .take = take_even, .context = context};
+	rows[1] = (struct jp_option){"--even", .parse = take_even, .context = context};
 	return rows;
 }
 
@@ -39,11 +39,11 @@ static const struct jp_option table[] = {
 	{"--output", "-o", "DIR", .text = &line.output},
 	{"--pair", .text = &line.pair[0], .second = &line.pair[1], .modes = TWO},
 	{"--number", .value = "N", .number = &line.number, .min = 2, .max = 9, .modes = ONE},
-	{"--wide", .wide = &line.wide},
+	{"--wide", .number64 = &line.number64},
 	{"--set", .number = &line.word, .words = words, .help = "one of two"},
 	{"--when", .set = &line.late, .words = lates},
-	{.more = get_more_rows, .context = &line.file},
-	{"REST", .rest = &line.rest},
+	{.get_more = get_more_rows, .context = &line.file},
+	{"REST", .operands = &line.operands},
 	{0}};
 
 /* Parses the words of @text by @options. Returns the result of jp_options_read(). */
@@ -98,7 +98,7 @@ TEST(values)
 		      refuses("--number=1", "--number=1: expected a number from 2 to 9") &&
 		      refuses("--number=10", "--number=10: expected a number from 2 to 9"),
 	      "a number must be within its limits");
-	check(accepts("--wide=18446744073709551615") && line.wide == UINT64_MAX &&
+	check(accepts("--wide=18446744073709551615") && line.number64 == UINT64_MAX &&
 		      refuses("--wide -1", "--wide=-1: expected a number"),
 	      "a 64-bit number has no limits");
 	check(accepts("--set full") && line.word == 1 && accepts("--set=check") && !line.word &&
@@ -125,11 +125,11 @@ TEST(option_order)
 		      refuses("-v=1", "-v takes no value"),
 	      "unknown options and unexpected values are refused");
 	line = (struct line){0};
-	check(!jp_options_read(table, 6, argv, &err) && line.rest.count == 3 &&
-		      equals(line.rest.list[0], "a") && equals(line.rest.list[1], "-") &&
-		      equals(line.rest.list[2], "b") && line.wide == 1,
+	check(!jp_options_read(table, 6, argv, &err) && line.operands.count == 3 &&
+		      equals(line.operands.list[0], "a") && equals(line.operands.list[1], "-") &&
+		      equals(line.operands.list[2], "b") && line.number64 == 1,
 	      "operands between options are collected");
-	check(accepts("-- -v") && !line.verbose && line.rest.count == 1, "-- begins operands");
+	check(accepts("-- -v") && !line.verbose && line.operands.count == 1, "-- begins operands");
 	check(read_line(table, "-v --help --no", &err) == 1 && read_line(table, "-h", &err) == 1,
 	      "--help wins over later errors");
 	check(accepts("--pair a b --set full") &&
@@ -140,13 +140,13 @@ TEST(option_order)
 TEST(operands)
 {
 	struct jp_option two[] = {
-		{"FILE", .text = &line.file, .needed = true},
+		{"FILE", .text = &line.file, .is_required = true},
 		{"WORD", .number = &line.word, .words = words},
-		{"--must", .value = "X", .text = &line.output, .needed = true, .modes = TWO},
+		{"--must", .value = "X", .text = &line.output, .is_required = true, .modes = TWO},
 		{"--quiet", .set = &line.quiet, .modes = ONE | TWO},
 		{0}};
 	const struct jp_option start[] = {{"-v", .set = &line.verbose},
-					  {"COMMAND", .rest = &line.rest, .verbatim = true},
+					  {"COMMAND", .operands = &line.operands, .verbatim = true},
 					  {0}};
 	struct jp_error err = {""};
 
@@ -163,9 +163,9 @@ TEST(operands)
 	check(!read_line(two, "a", &err) && read_line(two, "a --quiet", &err) == -EINVAL &&
 		      equals(err.text, "expected --must X"),
 	      "an option is required only in its mode");
-	check(!read_line(start, "-v run -v --help", &err) && line.rest.count == 3 &&
-		      equals(line.rest.list[1], "-v") && !read_line(start, "-- -v", &err) &&
-		      line.rest.count == 1 && !line.verbose,
+	check(!read_line(start, "-v run -v --help", &err) && line.operands.count == 3 &&
+		      equals(line.operands.list[1], "-v") && !read_line(start, "-- -v", &err) &&
+		      line.operands.count == 1 && !line.verbose,
 	      "options behind a command belong to the command");
 }
 

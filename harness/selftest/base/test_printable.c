@@ -4,7 +4,7 @@
 #include "harness/selftest/support/check.h"
 
 static const struct {
-	const char *what, *text, *put;
+	const char *label, *text, *expected;
 } texts[] = {
 	{"plain text", "a b~", "a b~"},
 	{"an empty text", "", ""},
@@ -53,13 +53,13 @@ TEST(printable)
 		char text[64], *newline;
 
 		bytes = write_to_memory(jp_printable_put, texts[i].text);
-		check(!strcmp(bytes, texts[i].put), "%s are printed safely", texts[i].what);
+		check(!strcmp(bytes, texts[i].expected), "%s are printed safely", texts[i].label);
 		strcpy(text, texts[i].text);
 		jp_printable(text);
 		/* jp_printable() keeps line feeds. */
 		while ((newline = strchr(text, '\n')))
 			*newline = '?';
-		check(!strcmp(text, bytes), "%s are replaced in place", texts[i].what);
+		check(!strcmp(text, bytes), "%s are replaced in place", texts[i].label);
 		free(bytes);
 	}
 	check(strchr(jp_printable((char[]){"a\nb"}), '\n') != NULL, "line feeds stay in place");

@@ -11,7 +11,7 @@ static const struct {
 	const char *text;
 	size_t columns;
 	enum jp_terminal_cut cut;
-	const char *shown;
+	const char *expected;
 } texts[] = {
 	{"/a/long/path/file", 17, JP_CUT_MIDDLE, "/a/long/path/file"},
 	{"/a/long/path/file", 16, JP_CUT_MIDDLE, "/a/lon...th/file"},
@@ -46,7 +46,7 @@ static void test_width(void)
 }
 
 static const struct {
-	const char *text, *shown;
+	const char *text, *expected;
 } wrapped[] = {
 	{"", "\n"},
 	{"one two", "one two\n"},
@@ -67,7 +67,7 @@ static void test_words(void)
 			exit(99);
 		jp_terminal_put_words(out, wrapped[i].text, 2, 12);
 		fclose(out);
-		check(!strcmp(text, wrapped[i].shown), "'%s' in 10 columns", wrapped[i].text);
+		check(!strcmp(text, wrapped[i].expected), "'%s' in 10 columns", wrapped[i].text);
 		free(text);
 	}
 }
@@ -79,8 +79,8 @@ TEST(terminal)
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 		check(!strcmp(jp_terminal_shorten(texts[i].text, texts[i].columns, texts[i].cut,
 						  out, sizeof(out)),
-			      texts[i].shown),
-		      "%s", texts[i].shown);
+			      texts[i].expected),
+		      "%s", texts[i].expected);
 	jp_terminal_shorten("abcdefghijklmnopqrstuvwxyz", 80, JP_CUT_END, small, sizeof(small));
 	check(strlen(small) < sizeof(small) && !strncmp(small, "abcdefg", 7), "a small room holds");
 	test_words();

@@ -29,7 +29,7 @@ static void test_modes(void)
 	static const struct {
 		mode_t folder, file;
 		int answer;
-		const char *why, *what;
+		const char *reason, *label;
 	} rows[] = {
 		{0755, 0644, 0, "", "a file only its owner can write is trusted"},
 		{0755, 0646, -EPERM, "script.py can be written to by anyone",
@@ -43,7 +43,7 @@ static void test_modes(void)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if (check(!chmod(folder, rows[i].folder) && !chmod(file, rows[i].file),
 			  "modes %o and %o are set", rows[i].folder, rows[i].file))
-			check_file(file, rows[i].answer, rows[i].why, rows[i].what);
+			check_file(file, rows[i].answer, rows[i].reason, rows[i].label);
 	check(!chmod(folder, 0755) && !chmod(file, 0644), "ownership and modes are restored");
 }
 

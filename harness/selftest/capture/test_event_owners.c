@@ -83,7 +83,7 @@ TEST(capture_options)
 }
 
 struct seen_samples {
-	unsigned int samples, wrong;
+	unsigned int nr_samples, nr_wrong;
 	uint64_t last;
 };
 
@@ -93,9 +93,9 @@ static int check_sample(void *context, const struct jp_event *event)
 
 	if (event->type != JP_EVENT_SAMPLE)
 		return 0;
-	seen->samples++;
-	seen->wrong += event->attr != (event->id == 7) || event->time < seen->last ||
-		       event->sample.ip != event->time * 2 || event->tid != 42;
+	seen->nr_samples++;
+	seen->nr_wrong += event->attr != (event->id == 7) || event->time < seen->last ||
+			  event->sample.ip != event->time * 2 || event->tid != 42;
 	seen->last = event->time;
 	return 0;
 }
@@ -152,8 +152,8 @@ TEST(written_file)
 	check(!jp_perfdata_close(writer, 2, 2 * PAIRS + 1, &err), "it is closed %s", err.text);
 	check(!jp_perfdata_read(path, check_sample, &seen, &summary, &err), "the file is read %s",
 	      err.text);
-	check(seen.samples == 2 * PAIRS && !seen.wrong && summary.attrs == 2,
-	      "%u samples are in order and belong to their events", seen.samples);
+	check(seen.nr_samples == 2 * PAIRS && !seen.nr_wrong && summary.attrs == 2,
+	      "%u samples are in order and belong to their events", seen.nr_samples);
 
 	check(!symlink(path, link) && !create(link, &err) &&
 		      strstr(err.text, "expected a regular file"),

@@ -113,8 +113,8 @@ static void put_record(struct jp_json *json, const struct jp_jitdump_record *rec
 		break;
 	case JP_JITDUMP_MOVE:
 		jp_json_u64(json, "vma", record->move.vma);
-		jp_json_u64(json, "old", record->move.from);
-		jp_json_u64(json, "new", record->move.to);
+		jp_json_u64(json, "old", record->move.old_addr);
+		jp_json_u64(json, "new", record->move.new_addr);
 		jp_json_u64(json, "size", record->move.size);
 		jp_json_u64(json, "index", record->move.index);
 		break;

@@ -19,7 +19,7 @@ enum { MAX_SEEDS = 16, MAX_SIZE = 1 << 20, SECONDS = 10, HEAD = 192 };
 #define CORPUS "harness/selftest/fuzz/corpus/"
 
 struct bytes {
-	unsigned char *at;
+	unsigned char *pos;
 	size_t size;
 };
 
@@ -73,7 +73,7 @@ static void keep_input(void)
 	is_stored = true;
 	snprintf(path, sizeof(path), "/tmp/jitproof-fuzz-%d-%lu", getpid(), inputs);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd >= 0 && write(fd, input.at, input.size) == (ssize_t)input.size)
+	if (fd >= 0 && write(fd, input.pos, input.size) == (ssize_t)input.size)
 		dprintf(report_fd, "# input %lu of %zu bytes is kept as %s\n", inputs, input.size,
 			path);
 }
@@ -90,8 +90,8 @@ static void feed_input(void)
 {
 	unsigned char *exact = malloc(input.size); /* so that ASan detects overruns */
 
-	memcpy(exact, input.at, input.size);
-	if (pwrite(input_fd, input.at, input.size, 0) != (ssize_t)input.size ||
+	memcpy(exact, input.pos, input.size);
+	if (pwrite(input_fd, input.pos, input.size, 0) != (ssize_t)input.size ||
 	    ftruncate(input_fd, (off_t)input.size))
 		die(input_path);
 	inputs++;
@@ -103,7 +103,7 @@ static void feed_input(void)
 
 static void set_input(const struct bytes *seed)
 {
-	memcpy(input.at, seed->at, seed->size);
+	memcpy(input.pos, seed->pos, seed->size);
 	input.size = seed->size;
 }
 
@@ -111,8 +111,8 @@ static struct bytes load_file(const char *path)
 {
 	struct bytes bytes = {NULL, 0};
 
-	bytes.at = (unsigned char *)jp_file_read(path, MAX_SIZE, &bytes.size, NULL);
-	if (!bytes.at)
+	bytes.pos = (unsigned char *)jp_file_read(path, MAX_SIZE, &bytes.size, NULL);
+	if (!bytes.pos)
 		die(path);
 	return bytes;
 }
@@ -122,7 +122,7 @@ static void feed_file(const char *path)
 	struct bytes file = load_file(path);
 
 	set_input(&file);
-	free(file.at);
+	free(file.pos);
 	feed_input();
 }
 
@@ -137,7 +137,7 @@ static void truncate_seed(const struct bytes *seed, unsigned int count)
 		feed_input();
 		if (!fuzz_target.mend)
 			continue;
-		fuzz_target.mend(input.at, input.size);
+		fuzz_target.mend(input.pos, input.size);
 		feed_input();
 	}
 }
@@ -184,16 +184,16 @@ static void set_number(void)
 		offset -= offset % size;
 	if (draw_number(3) == 0) { /* up to 8 more or less */
 		value = 0;
-		memcpy(&value, input.at + offset, size);
+		memcpy(&value, input.pos + offset, size);
 		value += draw_number(17) - 8;
 	}
-	memcpy(input.at + offset, &value, size);
+	memcpy(input.pos + offset, &value, size);
 }
 
 /* Removes @size bytes at @offset. */
 static void cut_out(size_t offset, size_t size)
 {
-	memmove(input.at + offset, input.at + offset + size, input.size - offset - size);
+	memmove(input.pos + offset, input.pos + offset + size, input.size - offset - size);
 	input.size -= size;
 }
 
@@ -216,10 +216,10 @@ static void splice_seed(void)
 	if (insert) {
 		if (input.size + size > MAX_SIZE)
 			return;
-		memmove(input.at + offset + size, input.at + offset, input.size - offset);
+		memmove(input.pos + offset + size, input.pos + offset, input.size - offset);
 		input.size += size;
 	}
-	memcpy(input.at + offset, from->at + start, size);
+	memcpy(input.pos + offset, from->pos + start, size);
 }
 
 static void change_input(void)
@@ -230,7 +230,7 @@ static void change_input(void)
 	case 0:
 	case 1:
 		if (input.size)
-			input.at[draw_number(input.size)] ^= 1 << draw_number(8);
+			input.pos[draw_number(input.size)] ^= 1 << draw_number(8);
 		break;
 	case 2:
 	case 3:
@@ -263,7 +263,7 @@ static void try_extremes(const struct bytes *seed)
 		for (size_t offset = 0; offset < head; offset += size)
 			for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
 				set_input(seed);
-				memcpy(input.at + offset, &values[i], size);
+				memcpy(input.pos + offset, &values[i], size);
 				feed_input();
 			}
 }
@@ -308,7 +308,7 @@ static void fuzz(unsigned int seconds)
 		while (changes--)
 			change_input();
 		if (fuzz_target.mend && draw_number(4))
-			fuzz_target.mend(input.at, input.size);
+			fuzz_target.mend(input.pos, input.size);
 		feed_input();
 	}
 }
@@ -344,8 +344,8 @@ int main(int argc, char **argv)
 		die(folder);
 	snprintf(input_path, sizeof(input_path), "%s/input", folder);
 	input_fd = open(input_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	input.at = malloc(MAX_SIZE);
-	if (input_fd < 0 || !input.at)
+	input.pos = malloc(MAX_SIZE);
+	if (input_fd < 0 || !input.pos)
 		die(input_path);
 	signal(SIGALRM, handle_alarm);
 	__sanitizer_set_death_callback(keep_input);
@@ -364,8 +364,8 @@ int main(int argc, char **argv)
 	close(input_fd);
 	jp_run_dir_remove(folder);
 	for (size_t i = 0; i < nr_seeds; i++)
-		free(seeds[i].at);
-	free(input.at);
+		free(seeds[i].pos);
+	free(input.pos);
 	dprintf(out, "ok 1 - %s: %lu inputs\n1..1\n", name + 5, inputs);
 	close(out);
 	inputs = 0;

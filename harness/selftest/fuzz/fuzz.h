@@ -15,10 +15,10 @@
  * seconds, with other changes in each run.
  */
 struct fuzz_target {
-	const char *const *seeds; /* paths below the source tree, NULL at the end */
-	const char *const *more;  /* additional seeds for libFuzzer; NULL: none */
-	unsigned int rounds;      /* number of randomly changed inputs */
-	unsigned int truncations; /* number of truncated inputs for each seed, approximately */
+	const char *const *seeds;      /* paths below the source tree, NULL at the end */
+	const char *const *more_seeds; /* additional seeds for libFuzzer; NULL: none */
+	unsigned int rounds;           /* number of randomly changed inputs */
+	unsigned int truncations;      /* number of truncated inputs for each seed, approximately */
 	/* Corrects checksums and sizes of a changed input, so that the fuzzer reaches the code
 	 * after these checks; may be NULL. */
 	void (*mend)(unsigned char *bytes, size_t size);

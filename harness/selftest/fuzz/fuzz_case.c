@@ -174,7 +174,7 @@ static const char *const more[] = {FIXTURES "gated/truth",
 
 const struct fuzz_target fuzz_target = {
 	.seeds = seeds,
-	.more = more,
+	.more_seeds = more,
 	.rounds = 250,
 	.truncations = 10,
 	.mend = seal,

@@ -57,7 +57,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 	if (seeds) {
 		store_seeds(seeds, "seed", fuzz_target.seeds);
-		store_seeds(seeds, "more", fuzz_target.more);
+		store_seeds(seeds, "more", fuzz_target.more_seeds);
 		exit(EXIT_SUCCESS);
 	}
 	snprintf(folder, sizeof(folder), "%.40s/jitproof-XXXXXX", home ? home : "/tmp");

@@ -66,10 +66,10 @@ static int add_mapping(struct jp_inject_dumps *dumps, uint32_t pid, const char *
 static void test_known_markers(void)
 {
 	static const struct {
-		const char *what, *path;
+		const char *label, *path;
 		uint32_t pid;
 		uint64_t ino;
-		bool fresh;
+		bool is_fresh;
 	} rows[] = {
 		{"a first mapping", "/a/jit-17.dump", 17, 5, true},
 		{"a repeated mapping", "/a/jit-17.dump", 17, 5, false},
@@ -89,8 +89,8 @@ static void test_known_markers(void)
 		const size_t count = dumps.nr_markers;
 
 		check(!add_mapping(&dumps, rows[i].pid, rows[i].path, rows[i].ino) &&
-			      dumps.nr_markers == count + rows[i].fresh,
-		      "%s is %s", rows[i].what, rows[i].fresh ? "new" : "not new");
+			      dumps.nr_markers == count + rows[i].is_fresh,
+		      "%s is %s", rows[i].label, rows[i].is_fresh ? "new" : "not new");
 	}
 	jp_inject_dumps_free(&dumps);
 }
@@ -150,11 +150,11 @@ static void test_growth_of_owners(void)
 static void test_owners(void)
 {
 	static const struct {
-		const char *what;
+		const char *label;
 		struct {
 			uint32_t pid;
-			bool right; /* the process mapped this inode */
-		} who[3];
+			bool is_mapped; /* the process mapped this inode */
+		} processes[3];
 		int reads; /* index of the owner, or -1 */
 	} rows[] = {
 		{"the first process if none is named", {{1, true}, {2, true}, {3, true}}, 0},
@@ -184,27 +184,29 @@ static void test_owners(void)
 		size_t times = 0;
 
 		for (size_t j = 0; j < 3; j++)
-			markers[j] = (struct jp_marker){.pid = rows[i].who[j].pid,
+			markers[j] = (struct jp_marker){.pid = rows[i].processes[j].pid,
 							.named_pid = 17,
 							.path = (char *)path,
 							.has_identity = true,
-							.ino = st.st_ino + !rows[i].who[j].right};
+							.ino = st.st_ino +
+							       !rows[i].processes[j].is_mapped};
 		/* Reading fails with a message, since the dump is empty. */
 		*messages = '\0';
 		check(!jp_inject_read(&dumps, &read, &err), "the dump is offered to all");
 		for (const char *pos = messages; (pos = strstr(pos, "the file has 0")); pos++)
 			times++;
-		check(times == (rows[i].reads >= 0), "the owner is %s: %s", rows[i].what, messages);
+		check(times == (rows[i].reads >= 0), "the owner is %s: %s", rows[i].label,
+		      messages);
 		for (int j = 0; j < 3; j++) {
 			char line[64];
-			const bool right = rows[i].who[j].right;
+			const bool right = rows[i].processes[j].is_mapped;
 
 			snprintf(line, sizeof(line), "process %u mapped it, too",
-				 rows[i].who[j].pid);
+				 rows[i].processes[j].pid);
 			if (right || j == rows[i].reads)
 				check(!strstr(messages, line) == (j == rows[i].reads),
-				      "the owner is %s; process %u is refused", rows[i].what,
-				      rows[i].who[j].pid);
+				      "the owner is %s; process %u is refused", rows[i].label,
+				      rows[i].processes[j].pid);
 		}
 	}
 }

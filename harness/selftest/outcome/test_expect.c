@@ -185,7 +185,7 @@ TEST(bounds)
 TEST(exceeded_bounds)
 {
 	static const struct {
-		const char *line, *bound, *why;
+		const char *line, *bound, *reason;
 	} table[] = {
 		{"m allow c <=3 # r", "<=3", "m: 90 of 2000 with cause c; allowed <=3 (r)"},
 		{"m allow c <=m # r", "<=m", ""},
@@ -210,7 +210,7 @@ TEST(exceeded_bounds)
 			jp_expect_compare_with_bound(allow, &findings, reason, sizeof(reason));
 			jp_expect_bound(allow, bound, sizeof(bound));
 		}
-		check(!strcmp(reason, table[i].why) && !strcmp(bound, table[i].bound),
+		check(!strcmp(reason, table[i].reason) && !strcmp(bound, table[i].bound),
 		      "'%s' has bound '%s' and reason '%s'", table[i].line, bound, reason);
 		jp_cases_free(cases);
 	}
@@ -555,7 +555,7 @@ TEST(scopes)
 		" \"tools\": {\"libc\": \"2.36\", \"perf\": \"perf version 6.1.170\"}}";
 	static const struct {
 		const char *tool, *range;
-		bool holds;
+		bool applies;
 	} table[] = {
 		{"perf", "6.1", true},           {"perf", "6.1.170", true},
 		{"perf", "6.1.171", false},      {"perf", "6.1..6.12", true},
@@ -573,9 +573,9 @@ TEST(scopes)
 	check(jp_scope_holds(&scope, NULL), "without a scope an expectation holds everywhere");
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		check(jp_scope_parse(table[i].tool, table[i].range, &scope) &&
-			      jp_scope_holds(&scope, environment) == table[i].holds,
+			      jp_scope_holds(&scope, environment) == table[i].applies,
 		      "scope %s %s holds: %s", table[i].tool, table[i].range,
-		      table[i].holds ? "yes" : "no");
+		      table[i].applies ? "yes" : "no");
 	check(!jp_scope_holds(&scope, NULL), "without env.json no scope holds");
 	jp_scope_parse("qemu", "1..", &scope);
 	check(!jp_scope_holds(&scope, environment), "without a CPU the scope qemu does not hold");

@@ -14,8 +14,11 @@ static void check_end(const char *name, const struct jp_event *events, size_t co
 	const struct jp_truth truth = {.acts = acts, .nr_acts = nr_acts};
 	const struct jp_event mapped =
 		MADE_EVENT(MAP, PID, 10, MADE_MAP(0x1000, 0x3000, RX, "//anon"));
-	const struct jp_picture_box record = {
-		.pid = PID, .addr = 0x1000, .size = 0x3000, .from = 10, .to = UINT64_MAX};
+	const struct jp_picture_box record = {.pid = PID,
+					      .addr = 0x1000,
+					      .size = 0x3000,
+					      .start_time = 10,
+					      .end_time = UINT64_MAX};
 	struct jp_picture_boxes records = {0};
 	struct jp_picture_ends ends = {0};
 	int failed = jp_picture_ends_add_truth(&ends, &truth);
@@ -25,13 +28,14 @@ static void check_end(const char *name, const struct jp_event *events, size_t co
 	for (size_t i = 0; i < count; i++)
 		failed |= jp_picture_ends_handle(&ends, &events[i]);
 	check(!failed && !jp_picture_ends_apply(&ends, &records, 0, LAST), "%s", name);
-	check(records.list[0].to == to, "%s: it ends at %llu, not %llu", name,
-	      (unsigned long long)to, (unsigned long long)records.list[0].to);
+	check(records.list[0].end_time == to, "%s: it ends at %llu, not %llu", name,
+	      (unsigned long long)to, (unsigned long long)records.list[0].end_time);
 	check(records.count == parts, "%s: %zu parts, not %zu", name, parts, records.count);
 	for (size_t i = 1; i < records.count; i++) {
 		const struct jp_picture_box *part = &records.list[i];
 
-		check(part->from == to && part->to == UINT64_MAX && part->size == 0x1000 &&
+		check(part->start_time == to && part->end_time == UINT64_MAX &&
+			      part->size == 0x1000 &&
 			      (part->addr == 0x1000 || part->addr == 0x3000),
 		      "%s: part %zu is left from then on", name, i);
 	}
@@ -108,8 +112,8 @@ static void end_many_records(size_t count, bool same_addr)
 		const struct jp_picture_box record = {.pid = PID,
 						      .addr = addr,
 						      .size = 0x1000 * (same_addr ? i + 1 : count),
-						      .from = i + 1,
-						      .to = UINT64_MAX};
+						      .start_time = i + 1,
+						      .end_time = UINT64_MAX};
 		const struct jp_event mapped =
 			MADE_EVENT(MAP, PID, i + 1, MADE_MAP(addr, record.size, RX, "//anon"));
 
@@ -118,7 +122,7 @@ static void end_many_records(size_t count, bool same_addr)
 	}
 	failed = failed ?: jp_picture_ends_apply(&ends, &records, 0, count);
 	end_cost();
-	check(!failed && (!same_addr || records.list[0].to == 2), "%zu records end", count);
+	check(!failed && (!same_addr || records.list[0].end_time == 2), "%zu records end", count);
 	free(records.list);
 	jp_picture_ends_free(&ends);
 }

@@ -21,9 +21,9 @@ TEST(jobs)
 	check(jp_jobs_may_start(&jobs, &small), "a second case of one process may run");
 	check(!jp_jobs_may_start(&jobs, &ours) && !jp_jobs_may_start(&jobs, &theirs),
 	      "no second case that captures the whole machine may run");
-	jobs.alone = true;
+	jobs.runs_alone = true;
 	check(!jp_jobs_may_start(&jobs, &small), "none may run beside a whole machine's capture");
-	jobs.alone = false;
+	jobs.runs_alone = false;
 	jobs.running = 2;
 	check(!jp_jobs_may_start(&jobs, &small), "no third case may run if the limit is 2");
 }

@@ -56,7 +56,8 @@ static void check_samples(const char *label, const struct jp_event *events, size
 TEST(chain_dump)
 {
 	const struct jp_event fork = MADE_EVENT(FORK, PID, 1, .task = {.ppid = 1});
-	const struct jp_event there = MADE_EVENT(FORK, PID, 1, .task = {.ppid = 1, .there = true});
+	const struct jp_event there =
+		MADE_EVENT(FORK, PID, 1, .task = {.ppid = 1, .was_running = true});
 	const struct jp_event exec = MADE_EVENT(COMM, PID, 8, .comm = {.name = "x", .exec = true});
 	const struct jp_event named = MADE_EVENT(COMM, PID, 8, .comm = {.name = "x"});
 	const struct jp_event gone = MADE_EVENT(EXIT, PID, 8, .task = {.ppid = 1});

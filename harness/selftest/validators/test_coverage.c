@@ -9,7 +9,7 @@ enum { RX = JP_PROT_READ | JP_PROT_EXEC };
 
 /* A scene: @make sets act @i of @count acts of the truth, and the capture's record of it. */
 struct scene {
-	const char *what, *metric;
+	const char *label, *metric;
 	void (*make)(uint64_t i, uint64_t count, struct jp_event *act, struct jp_event *record);
 	uint64_t (*expected)(uint64_t count); /* value of @metric */
 };
@@ -122,8 +122,8 @@ static void judge_scene(size_t count)
 	start_cost();
 	metric = judge("mapping_coverage", &evidence, records, count, scene->metric);
 	end_cost();
-	check(metric.k == scene->expected(count), "%s: %s is %d of %zu", scene->what, scene->metric,
-	      (int)metric.k, count);
+	check(metric.k == scene->expected(count), "%s: %s is %d of %zu", scene->label,
+	      scene->metric, (int)metric.k, count);
 	free_truth_index(&truth);
 	free(acts);
 	free(records);
@@ -204,7 +204,7 @@ TEST(coverage)
 	};
 
 	for (scene = scenes; scene < scenes + sizeof(scenes) / sizeof(*scenes); scene++)
-		check_growth(scene->what, judge_scene);
+		check_growth(scene->label, judge_scene);
 	check(!count_stale_inherited(BEGIN + 5 * STEP),
 	      "what a process inherits is not stale because of an earlier process of its pid");
 	check(count_stale_cut() == 1, "the pieces of a cut record are stale since one end");

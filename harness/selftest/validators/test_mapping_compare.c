@@ -18,15 +18,15 @@ static const struct jp_procmap named = {.prot = RX, .shared = 'p', .name = "[ano
 
 /* The truth's mapping at 0x10000, and the fields of its record. */
 struct row {
-	const char *what;
+	const char *label;
 	const struct jp_procmap *line;
-	uint64_t moved, shift;
+	uint64_t new_addr, shift;
 	uint64_t pgoff;
 	uint32_t flags, maj, min;
 	uint64_t ino;
 	uint8_t prot;
 	const char *name;
-	const char *differs; /* name of the differing field; NULL: no field differs */
+	const char *differing_field; /* name of the differing field; NULL: no field differs */
 };
 
 static const struct row rows[] = {
@@ -85,7 +85,7 @@ TEST(records)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct jp_memory memory = {.line = rows[i].line, .shift = rows[i].shift};
-		const struct jp_executable truth = {.prot = RX, .distance = rows[i].moved};
+		const struct jp_executable truth = {.prot = RX, .distance = rows[i].new_addr};
 		struct jp_event record = (struct jp_event)MADE_EVENT(
 			MAP, 0, 0, .map.addr = 0x10000, .map.len = 0x2000,
 			.map.pgoff = rows[i].pgoff, .map.maj = rows[i].maj, .map.min = rows[i].min,
@@ -95,10 +95,10 @@ TEST(records)
 
 		first = jp_mapping_record_differs(&memory, &truth, &record, false, 0x10000);
 		last = jp_mapping_record_differs(&memory, &truth, &record, false, 0x11fff);
-		check(texts_equal(first, rows[i].differs), "%s: %s", rows[i].what,
+		check(texts_equal(first, rows[i].differing_field), "%s: %s", rows[i].label,
 		      first ? first : "the same");
 		/* The comparison adds the byte's distance to the record's offset. */
-		check(texts_equal(last, rows[i].differs), "%s, its last byte: %s", rows[i].what,
-		      last ? last : "the same");
+		check(texts_equal(last, rows[i].differing_field), "%s, its last byte: %s",
+		      rows[i].label, last ? last : "the same");
 	}
 }

@@ -12,12 +12,12 @@ enum { PID = 9, X = JP_PROT_READ | JP_PROT_EXEC, TIME = 2500 };
 static struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .is_first = true};
 
 struct meeting {
-	const char *what;
+	const char *label;
 	uint64_t mark;  /* time of the snapshot of maps */
 	uint64_t unmap; /* time at which the second mapping is unmapped; 0: never */
 	bool toggled;   /* the second mapping changes protection between record and snapshot */
 	const char *maps;
-	bool wrong;
+	bool is_wrong;
 };
 
 static const char two[] = "10000-14000 r-xp 00010000 00:00 0\n14000-18000 r-xp 00014000 00:00 0\n";
@@ -58,8 +58,8 @@ static void judge_row(const struct meeting *row)
 	const struct jp_metric metric =
 		judge("mapping_records", &evidence, &event, 1, "mappings.invented");
 
-	check(metric.n == 1 && metric.k == row->wrong, "%s: %s", row->what,
-	      row->wrong ? "one record of both is wrong" : "one record is allowed");
+	check(metric.n == 1 && metric.k == row->is_wrong, "%s: %s", row->label,
+	      row->is_wrong ? "one record of both is wrong" : "one record is allowed");
 }
 
 /* A synthesized record describes the profiler's own program if the process was launched later. */

@@ -93,7 +93,7 @@ static void test_predicted(void)
 {
 	static uint64_t must[] = {1, 2, 3, 4}, return_offsets[] = {0, 1016, 1040, 0};
 	static const struct {
-		const char *what;
+		const char *label;
 		enum jp_method method;
 		uint64_t frames[6]; /* up to a 0 */
 		enum jp_unwind_stop stop;
@@ -137,7 +137,7 @@ static void test_predicted(void)
 			unwound.count++;
 		check(jp_stack_is_predicted(&truth, table[i].method, &unwound, 1000,
 					    table[i].dumped) == table[i].predicted,
-		      "%s: %s", table[i].what, table[i].predicted ? "predicted" : "not predicted");
+		      "%s: %s", table[i].label, table[i].predicted ? "predicted" : "not predicted");
 	}
 }
 

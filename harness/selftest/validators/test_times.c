@@ -23,8 +23,8 @@ static struct jp_truth_file file = {.pid = PID,
 				    .path = "/bin/a"};
 
 static struct jp_announced asked[] = {
-	{.pid = PID, .asked = 900, .answered = 950, .comm = "old"},
-	{.pid = PID, .asked = 2100, .answered = 2150, .comm = "new"},
+	{.pid = PID, .announcement_time = 900, .answer_time = 950, .comm = "old"},
+	{.pid = PID, .announcement_time = 2100, .answer_time = 2150, .comm = "new"},
 };
 static struct jp_interval watched[] = {
 	{0, PID, 990, 1000, 2000, 2010},
@@ -118,7 +118,7 @@ TEST(listed_names)
 	static const struct {
 		uint64_t renamed;
 		const char *listed;
-		bool wrong;
+		bool is_wrong;
 	} rows[] = {{950, "old", false}, {950, "new", false}, {950, "other", true},
 		    {885, "old", true},  {890, "old", false}, {885, "new", false},
 		    {1001, "new", true}, {1000, "new", false}};
@@ -136,9 +136,9 @@ TEST(listed_names)
 
 		strcpy(one.comm, rows[i].listed);
 		evidence.intervals.processes = &one;
-		check(judge("gate_names", &evidence, NULL, 0, "gated.listed").k == rows[i].wrong,
+		check(judge("gate_names", &evidence, NULL, 0, "gated.listed").k == rows[i].is_wrong,
 		      "a process renamed at %d and listed as %s is %s", (int)renamed,
-		      rows[i].listed, rows[i].wrong ? "wrong" : "right");
+		      rows[i].listed, rows[i].is_wrong ? "wrong" : "right");
 	}
 }
 

@@ -34,9 +34,9 @@ static bool is_refused(struct jp_capture_info info)
 TEST(stated_window)
 {
 	static const struct {
-		const char *what;
-		size_t at;
-		uint64_t least, most;
+		const char *label;
+		size_t offset;
+		uint64_t least, expects_most;
 	} rows[] = {
 		{"first enabled", offsetof(struct jp_capture_info, first_enabled), STARTED, BEGUN},
 		{"enabled", offsetof(struct jp_capture_info, enabled), STARTED, BEGUN},
@@ -49,16 +49,16 @@ TEST(stated_window)
 	check(!is_refused(right), "a window that the runner observed is accepted");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct jp_capture_info info = right;
-		uint64_t *const value = (void *)((char *)&info + rows[i].at);
+		uint64_t *const value = (void *)((char *)&info + rows[i].offset);
 
 		*value = rows[i].least;
-		check(!is_refused(info), "%s: the least value is accepted", rows[i].what);
-		*value = rows[i].most;
-		check(!is_refused(info), "%s: the greatest value is accepted", rows[i].what);
-		*value = rows[i].most + 1;
-		check(is_refused(info), "%s: a greater value is refused", rows[i].what);
+		check(!is_refused(info), "%s: the least value is accepted", rows[i].label);
+		*value = rows[i].expects_most;
+		check(!is_refused(info), "%s: the greatest value is accepted", rows[i].label);
+		*value = rows[i].expects_most + 1;
+		check(is_refused(info), "%s: a greater value is refused", rows[i].label);
 		*value = rows[i].least - 1;
-		check(!rows[i].least || is_refused(info), "%s: less is refused", rows[i].what);
+		check(!rows[i].least || is_refused(info), "%s: less is refused", rows[i].label);
 	}
 }
 
@@ -80,9 +80,9 @@ TEST(sample_times)
 							 .ended = off + second,
 							 .silent = off}};
 	const struct {
-		const char *what;
+		const char *label;
 		uint64_t time;
-		bool never;
+		bool expects_never;
 	} rows[] = {
 		{"before anything was enabled", on - SLACK - 1, true},
 		{"while events were enabled", on - SLACK, false},
@@ -95,8 +95,8 @@ TEST(sample_times)
 						  MADE_EVENT(SAMPLE, 9, rows[i].time)};
 
 		judge("window", &evidence, events, 2, "window.samples");
-		check(!*judged_error == !rows[i].never, "a sample %s: %s", rows[i].what,
-		      rows[i].never ? judged_error : "possible");
+		check(!*judged_error == !rows[i].expects_never, "a sample %s: %s", rows[i].label,
+		      rows[i].expects_never ? judged_error : "possible");
 	}
 }
 
@@ -113,9 +113,9 @@ TEST(samples_outside)
 			    .silent = 4000},
 	};
 	const struct {
-		const char *what;
+		const char *label;
 		uint64_t time;
-		bool most;
+		bool expects_most;
 	} rows[] = {
 		{"while the capture is started", 1500, true},
 		{"while the capture is stopped", 3500, true},
@@ -128,7 +128,7 @@ TEST(samples_outside)
 						  MADE_EVENT(SAMPLE, 9, rows[i].time)};
 
 		judge("window", &evidence, events, 3, "window.samples");
-		check(!*judged_error == rows[i].most, "two of three samples %s: %s", rows[i].what,
-		      rows[i].most ? "allowed" : judged_error);
+		check(!*judged_error == rows[i].expects_most, "two of three samples %s: %s",
+		      rows[i].label, rows[i].expects_most ? "allowed" : judged_error);
 	}
 }

@@ -167,7 +167,7 @@ TEST(cies)
 		uint8_t version;
 		const char *text, *data;
 		size_t size;
-		bool good;
+		bool is_valid;
 	} table[] = {
 		{1, "zR", "\1\x1b", 2, true},
 		{3, "zR", "\1\x1b", 2, true},
@@ -200,7 +200,7 @@ TEST(cies)
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		begin_cie(table[i].version, table[i].text, table[i].data, table[i].size);
 		end_record();
-		check(is_sound(&soundness) == table[i].good,
+		check(is_sound(&soundness) == table[i].is_valid,
 		      "CIE %zu, version %u, \"%s\", is judged right", i, table[i].version,
 		      table[i].text);
 	}

@@ -124,11 +124,11 @@ static void check_shorter_files(void)
 TEST(frames)
 {
 	static const struct {
-		const char *what, *bytes;
+		const char *label, *bytes;
 		uint32_t type, flags;
 		size_t size;
 		int result;
-		const char *why;
+		const char *reason;
 	} table[] = {
 		{"an .eh_frame without bytes", NULL, SHT_NOBITS, 0, 4, -ENODATA,
 		 "without .eh_frame"},
@@ -146,7 +146,7 @@ TEST(frames)
 		elf_made_section(&made, ".eh_frame", table[i].type, table[i].bytes, table[i].size)
 			->sh_flags |= table[i].flags;
 		elf_made_end(&made);
-		check_extraction(table[i].result, table[i].why, table[i].what);
+		check_extraction(table[i].result, table[i].reason, table[i].label);
 	}
 	check_shorter_files();
 	begin_file();

@@ -61,7 +61,7 @@ static uint64_t find_frame_size(size_t size)
 TEST(elf_segments)
 {
 	static const struct {
-		const char *what;
+		const char *label;
 		uint32_t lengths[4];
 		size_t count;
 		uint64_t size;
@@ -80,6 +80,6 @@ TEST(elf_segments)
 		make_file(rows[i].lengths, rows[i].count, MOST / 2);
 		frame_size = find_frame_size(MOST / 2);
 		check(frame_size == rows[i].size, "%s: %llu bytes of .eh_frame are found",
-		      rows[i].what, (unsigned long long)frame_size);
+		      rows[i].label, (unsigned long long)frame_size);
 	}
 }

@@ -93,7 +93,7 @@ TEST(mapping_symbols)
 	};
 	static const struct {
 		uint16_t machine;
-		const char *name, *found;
+		const char *name, *expected;
 	} table[] = {
 		{EM_X86_64, "x86-64",
 		 "$a+11:4 $d.7+21:4 $tx+31:4 $x+41:4 $q+51:4 label+61:4 $+71:4"},
@@ -104,7 +104,7 @@ TEST(mapping_symbols)
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		elf_made_code(&made, table[i].machine, symbols, sizeof(symbols) / sizeof(*symbols));
-		check_symbols(table[i].found, table[i].name);
+		check_symbols(table[i].expected, table[i].name);
 	}
 }
 

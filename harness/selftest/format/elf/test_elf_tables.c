@@ -42,10 +42,10 @@ static void check_counts(unsigned int plt, unsigned int always, unsigned int sin
 		const struct jp_elf_symbol *symbol = &symbols.symbols[i];
 		bool entry = strcmp(symbol->name, "@plt") == 0;
 
-		heads +=
-			strcmp(symbol->name, ".plt") == 0 && symbol->since == JP_PERF_VERSION(6, 3);
-		old += entry && !symbol->since;
-		new += entry && symbol->since == JP_PERF_VERSION(6, 3);
+		heads += strcmp(symbol->name, ".plt") == 0 &&
+			 symbol->first_version == JP_PERF_VERSION(6, 3);
+		old += entry && !symbol->first_version;
+		new += entry && symbol->first_version == JP_PERF_VERSION(6, 3);
 	}
 	check(heads == plt && old == always && new == since, "%s: %u, %u and %u", label, heads, old,
 	      new);
@@ -117,7 +117,7 @@ TEST(symbol_tables)
 TEST(debuglink)
 {
 	static const struct {
-		const char *what, *bytes;
+		const char *label, *bytes;
 		size_t size;
 		const char *name; /* NULL: none */
 	} table[] = {
@@ -144,7 +144,7 @@ TEST(debuglink)
 		file = elf_made_input(&made, &bytes);
 		has_link = jp_elf_debuglink(&file, name, sizeof(name));
 		check(has_link == !!table[i].name && (!has_link || !strcmp(name, table[i].name)),
-		      "%s", table[i].what);
+		      "%s", table[i].label);
 	}
 	elf_made_code(&made, EM_X86_64, NULL, 0);
 	elf_made_section(&made, ".gnu_debuglink", SHT_NOBITS, NULL, 12);

@@ -14,21 +14,21 @@ struct read_row {
 
 /* The unread bytes of a section. */
 struct dwarf_bytes {
-	const unsigned char *at, *end;
-	bool bad;
+	const unsigned char *pos, *end;
+	bool is_invalid;
 };
 
 static uint64_t take_number(struct dwarf_bytes *from, size_t size)
 {
 	uint64_t value = 0;
 
-	if ((size_t)(from->end - from->at) < size) {
-		from->bad = true;
-		from->at = from->end;
+	if ((size_t)(from->end - from->pos) < size) {
+		from->is_invalid = true;
+		from->pos = from->end;
 		return 0;
 	}
-	memcpy(&value, from->at, size);
-	from->at += size;
+	memcpy(&value, from->pos, size);
+	from->pos += size;
 	return value;
 }
 
@@ -41,7 +41,7 @@ static uint64_t take_leb(struct dwarf_bytes *from, bool is_signed)
 		byte = take_number(from, 1);
 		value |= (byte & 0x7f) << shift;
 		shift += 7;
-	} while (byte & 0x80 && shift < 63 && !from->bad);
+	} while (byte & 0x80 && shift < 63 && !from->is_invalid);
 	if (is_signed && byte & 0x40)
 		value |= -(UINT64_C(1) << shift);
 	return value;
@@ -53,7 +53,7 @@ static size_t read_rows(struct dwarf_bytes *from, struct read_row *rows)
 	struct read_row state = {.line = 1, .file = 1};
 	size_t count = 0;
 
-	while (from->at < from->end && !from->bad && count < MOST) {
+	while (from->pos < from->end && !from->is_invalid && count < MOST) {
 		uint64_t op = take_number(from, 1), length;
 
 		if (op >= 13) {
@@ -78,10 +78,10 @@ static size_t read_rows(struct dwarf_bytes *from, struct read_row *rows)
 				rows[count++] = state;
 				state = (struct read_row){.line = 1, .file = 1};
 			} else {
-				from->bad = true;
+				from->is_invalid = true;
 			}
 		} else {
-			from->bad = true;
+			from->is_invalid = true;
 		}
 	}
 	return count;
@@ -92,24 +92,24 @@ static size_t read_header(struct dwarf_bytes *from, const char **files)
 {
 	static const unsigned char usual[] = {1, 1, 1, 0xfb, 14, 13, 0, 1, 1, 1,
 					      1, 0, 0, 0,    1,  0,  0, 1, 0};
-	const unsigned char *start = from->at;
+	const unsigned char *start = from->pos;
 	size_t count = 0;
 	uint64_t length = take_number(from, 4), version = take_number(from, 2),
 		 rest = take_number(from, 4);
-	const unsigned char *program = from->at + rest;
+	const unsigned char *program = from->pos + rest;
 
 	if (length != (uint64_t)(from->end - start) - 4 || version != 4 || program > from->end ||
-	    memcmp(from->at, usual, sizeof(usual)) != 0) {
-		from->bad = true;
+	    memcmp(from->pos, usual, sizeof(usual)) != 0) {
+		from->is_invalid = true;
 		return 0;
 	}
-	from->at += sizeof(usual);
-	while (*from->at && count < MOST) {
-		files[count++] = (const char *)from->at;
-		from->at += strlen(files[count - 1]) + 1;
-		from->bad |= take_number(from, 3) != 0;
+	from->pos += sizeof(usual);
+	while (*from->pos && count < MOST) {
+		files[count++] = (const char *)from->pos;
+		from->pos += strlen(files[count - 1]) + 1;
+		from->is_invalid |= take_number(from, 3) != 0;
 	}
-	from->bad |= take_number(from, 1) != 0 || from->at != program;
+	from->is_invalid |= take_number(from, 1) != 0 || from->pos != program;
 	return count;
 }
 
@@ -148,7 +148,7 @@ static void check_round_trip(uint64_t *state)
 	jp_debug_line_end(&lines, &line, &info, &abbrev);
 	from = (struct dwarf_bytes){line.bytes, line.bytes + line.size, false};
 	nr_files = read_header(&from, files);
-	wrong += from.bad || read_rows(&from, found) != count || from.bad;
+	wrong += from.is_invalid || read_rows(&from, found) != count || from.is_invalid;
 	for (size_t i = 0; i < count && !wrong; i++) {
 		if (!expected[i].file)
 			wrong += !found[i].end || found[i].addr != ends[nr_compared++];
@@ -160,10 +160,10 @@ static void check_round_trip(uint64_t *state)
 	from = (struct dwarf_bytes){info.bytes, info.bytes + info.size, false};
 	wrong += take_number(&from, 4) != info.size - 4 || take_number(&from, 2) != 4 ||
 		 take_number(&from, 4) != 0 || take_number(&from, 2) != 0x108 ||
-		 memcmp(from.at, "jitdump", 8) != 0;
-	from.at += 8;
+		 memcmp(from.pos, "jitdump", 8) != 0;
+	from.pos += 8;
 	wrong += take_number(&from, 4) != 0 || take_number(&from, 8) != 0 ||
-		 take_number(&from, 8) != last || from.bad || from.at != from.end ||
+		 take_number(&from, 8) != last || from.is_invalid || from.pos != from.end ||
 		 abbrev.size != 14;
 	if (wrong)
 		check(false, "%zu functions with %zu rows are read back", functions, count);

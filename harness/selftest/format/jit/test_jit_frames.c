@@ -78,13 +78,13 @@ static void check_tables(bool good, const char *label)
 TEST(cies)
 {
 	static const struct {
-		const char *what;
+		const char *label;
 		uint8_t version;
 		const char *text;
 		size_t text_size;
 		const char *data; /* return column, length, the augmentation's data */
 		size_t size;
-		bool good;
+		bool is_valid;
 	} table[] = {
 		{"the usual one", 1, "zR", 3, "\x10\1\x1b", 3, true},
 		{"version 3", 3, "zR", 3, "\x10\1\x1b", 3, true},
@@ -107,7 +107,7 @@ TEST(cies)
 		cie = put_cie(table[i].version, table[i].text, table[i].text_size, table[i].data,
 			      table[i].size);
 		put_fde(cie, 0, SIZE);
-		check_tables(table[i].good, table[i].what);
+		check_tables(table[i].is_valid, table[i].label);
 	}
 }
 

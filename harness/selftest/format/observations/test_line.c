@@ -23,7 +23,7 @@ static const char *parse(uint32_t lacks, const char *text)
 TEST(refusals)
 {
 	static const struct {
-		uint32_t lacks;
+		uint32_t missing_parts;
 		const char *line, *expected;
 	} table[] = {
 		{0, "", "sample, map, fork, exec, exit, comm or lost"},
@@ -69,7 +69,7 @@ TEST(refusals)
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		const char *expected = parse(table[i].lacks, table[i].line);
+		const char *expected = parse(table[i].missing_parts, table[i].line);
 
 		check(expected && !strncmp(expected, table[i].expected, strlen(table[i].expected)),
 		      "\"%s\" is refused, expected: %s", table[i].line, expected ?: "accepted");

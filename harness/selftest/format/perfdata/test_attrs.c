@@ -34,9 +34,9 @@ TEST(clocks)
 	enum { SOFTWARE = JP_PERF_TYPE_SOFTWARE, BREAKPOINT = JP_PERF_TYPE_BREAKPOINT };
 	enum { PERIOD = JP_PERF_SAMPLE_PERIOD, FREQ = JP_PERF_ATTR_FREQ };
 	static const struct {
-		const char *what;
+		const char *label;
 		uint32_t type;
-		uint64_t config, sample_type, flags, asked;
+		uint64_t config, sample_type, flags, requested;
 		enum jp_clock clock;
 		uint64_t period;
 	} table[] = {
@@ -58,13 +58,13 @@ TEST(clocks)
 						  .config = table[i].config,
 						  .sample_type = table[i].sample_type,
 						  .flags = table[i].flags,
-						  .sample_period = table[i].asked};
+						  .sample_period = table[i].requested};
 		const struct jp_event_asked *asked;
 
-		check(!add_attr(&attr, 0), "%s: the attr is added", table[i].what);
-		asked = &attrs.list[attrs.count - 1].asked;
+		check(!add_attr(&attr, 0), "%s: the attr is added", table[i].label);
+		asked = &attrs.list[attrs.count - 1].request;
 		check(asked->clock == table[i].clock && asked->period == table[i].period,
-		      "%s: clock %d, period %d", table[i].what, asked->clock, (int)asked->period);
+		      "%s: clock %d, period %d", table[i].label, asked->clock, (int)asked->period);
 	}
 	jp_perf_attrs_free(&attrs);
 }
@@ -74,7 +74,7 @@ TEST(own_attrs)
 	enum { CHAIN = JP_PERF_ATTR_EXCLUDE_CALLCHAIN_KERNEL };
 	const uint64_t user = JP_PERF_ATTR_EXCLUDE_KERNEL | JP_PERF_ATTR_EXCLUDE_HV;
 	static const struct {
-		bool user, own;
+		bool user, has_own_time;
 		uint64_t flags;
 		uint16_t max_stack;
 	} table[] = {{false, true, 0, 0}, {false, false, CHAIN, 0}, {true, true, CHAIN, 0},
@@ -96,10 +96,10 @@ TEST(own_attrs)
 			.sample_max_stack = table[i].max_stack,
 			.clockid = JP_PERF_CLOCK_MONOTONIC};
 
-		check(jp_perf_is_own_attr(&attr) == table[i].own,
+		check(jp_perf_is_own_attr(&attr) == table[i].has_own_time,
 		      "samples of %s, callchains %s the kernel, max_stack %u: %s",
 		      table[i].user ? "users" : "all", table[i].flags ? "without" : "with",
-		      table[i].max_stack, table[i].own ? "our own" : "foreign");
+		      table[i].max_stack, table[i].has_own_time ? "our own" : "foreign");
 	}
 }
 
@@ -108,7 +108,7 @@ static bool makes_records(const struct jp_perf_attr *attr, enum jp_perf_record_t
 	bool has_records;
 
 	add_attr(attr, 0);
-	has_records = attrs.list[0].asked.records >> type & 1;
+	has_records = attrs.list[0].request.records >> type & 1;
 	jp_perf_attrs_free(&attrs);
 	return has_records;
 }

@@ -42,7 +42,7 @@ static int copy_path(const char *path, struct jp_error *err)
 	copying.output = jp_output_create(scratch_path("copy"), err);
 	copying.reader = (struct jp_perf_reader){.visit = put_record,
 						 .opened = begin_copy,
-						 .other = put_other,
+						 .handle_other = put_other,
 						 .summary = &summary,
 						 .err = err};
 	if (!copying.output)

@@ -11,16 +11,16 @@
 static struct perf_file file, inner;
 
 struct names_seen {
-	int names, wrong;
+	int nr_names, nr_wrong;
 };
 
 static int count_name(void *context, const struct jp_event *event)
 {
 	struct names_seen *seen = context;
 
-	seen->names += event->type == JP_EVENT_COMM;
-	seen->wrong += event->type != JP_EVENT_COMM || event->pid != 7 ||
-		       strcmp(event->comm.name, "name") != 0;
+	seen->nr_names += event->type == JP_EVENT_COMM;
+	seen->nr_wrong += event->type != JP_EVENT_COMM || event->pid != 7 ||
+			  strcmp(event->comm.name, "name") != 0;
 	return 0;
 }
 
@@ -54,7 +54,7 @@ TEST(bad_records)
 {
 	static const uint64_t beyond[] = {100, 0};
 	static const struct {
-		const char *what;
+		const char *label;
 		uint32_t type;
 		const void *body;
 		size_t size;
@@ -88,7 +88,7 @@ TEST(bad_records)
 				       &err) < 0 &&
 			      strstr(err.text, "perf.data: offset 240: ") &&
 			      strstr(err.text, table[i].words),
-		      "%s: %s", table[i].what, err.text);
+		      "%s: %s", table[i].label, err.text);
 	}
 }
 
@@ -178,9 +178,9 @@ TEST(long_stream)
 	ret = jp_perfdata_read("-", count_name, &seen, NULL, &err);
 	dup2(saved, STDIN_FILENO);
 	waitpid(writer, &status, 0);
-	check(!ret && !status && seen.names == names && !seen.wrong,
+	check(!ret && !status && seen.nr_names == names && !seen.nr_wrong,
 	      "of a stream of %zu bytes %d of %d names are read, %d wrong %s", file.size,
-	      seen.names, names, seen.wrong, err.text);
+	      seen.nr_names, names, seen.nr_wrong, err.text);
 }
 
 TEST(split_records)
@@ -200,7 +200,7 @@ TEST(split_records)
 		perf_file_compressed(&file, inner.bytes, first_size);
 		perf_file_compressed(&file, inner.bytes + first_size, inner.size - first_size);
 		perf_file_end_data(&file);
-		good += !read_all(&seen, &summary, &err) && seen.names == 3 && !seen.wrong &&
+		good += !read_all(&seen, &summary, &err) && seen.nr_names == 3 && !seen.nr_wrong &&
 			summary.records == 6 && summary.own_records == 3;
 	}
 	if (PERF_FILE_ZSTD)
@@ -235,9 +235,9 @@ TEST(split_blocks)
 		perf_file_end_data(&file);
 		ret = read_all(&seen, &summary, &err);
 		check(ret == table[i].ret && summary.empty_chunk == PERF_FILE_DATA &&
-			      (size_t)seen.names == table[i].size / 24 && !seen.wrong,
+			      (size_t)seen.nr_names == table[i].size / 24 && !seen.nr_wrong,
 		      "%zu bytes after an empty record: %d, %d names, %s", table[i].size, ret,
-		      seen.names, err.text);
+		      seen.nr_names, err.text);
 	}
 	if (!PERF_FILE_ZSTD)
 		check(true, "blocks can be split # SKIP built without libzstd");
@@ -259,7 +259,7 @@ TEST(short_feature)
 		perf_file_features(&file, &feature, 1);
 		ret = read_all(&seen, &summary, &err);
 		check(size < 4 ? ret < 0 && strstr(err.text, "expected at least 4 bytes")
-			       : !ret && seen.names == 1 && !*summary.arch,
+			       : !ret && seen.nr_names == 1 && !*summary.arch,
 		      "a feature of %zu bytes is judged right %s", size, err.text);
 	}
 }

@@ -218,7 +218,7 @@ static void test_encode_range(void)
 }
 
 struct visited {
-	size_t count, wrong;
+	size_t count, nr_wrong;
 };
 
 static int check_event(void *context, const struct jp_event *event)
@@ -226,8 +226,8 @@ static int check_event(void *context, const struct jp_event *event)
 	const struct jp_event expected = make_event(((struct visited *)context)->count);
 	struct visited *visited = context;
 
-	visited->wrong += !is_same_event(&expected, event) || event->id != ID ||
-			  event->time != TIME || (uintptr_t)event->record % 8;
+	visited->nr_wrong += !is_same_event(&expected, event) || event->id != ID ||
+			     event->time != TIME || (uintptr_t)event->record % 8;
 	visited->count++;
 	return 0;
 }
@@ -270,9 +270,9 @@ static void test_misalignment(uint16_t shift)
 	check(!jp_perfdata_close(writer, 0, 0, &err) &&
 		      !jp_perfdata_read(name, check_event, &visited, NULL, &err),
 	      "the file is read %s", err.text);
-	check(visited.count == RECORDS && !visited.wrong,
+	check(visited.count == RECORDS && !visited.nr_wrong,
 	      "shifted by %u bytes, %zu records are read, %zu wrong", shift, visited.count,
-	      visited.wrong);
+	      visited.nr_wrong);
 	unlink(name);
 }
 

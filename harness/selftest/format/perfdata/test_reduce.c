@@ -52,7 +52,7 @@ static int reduce_file(struct jp_reduced *reduced, struct jp_error *err)
 #define TEXT(text) text, sizeof(text) - 1
 
 static const struct {
-	const char *what, *before;
+	const char *label, *before;
 	size_t size;
 	const char *after;
 	const char *name; /* name of the variable that is removed, or NULL */
@@ -107,11 +107,11 @@ TEST(stacks)
 			      !jp_perfdata_read(scratch_path("perf.data"), store_stack, NULL, NULL,
 						&err) &&
 			      !memcmp(last_stack, expected, STACK),
-		      "%s: the dump is as expected", dumps[i].what);
+		      "%s: the dump is as expected", dumps[i].label);
 		check(dumps[i].name ? reduced.variables.count == 1 &&
 					      !strcmp(reduced.variables.words[0], dumps[i].name)
 				    : !reduced.variables.count,
-		      "%s: %s", dumps[i].what, dumps[i].name ?: "no variable is listed");
+		      "%s: %s", dumps[i].label, dumps[i].name ?: "no variable is listed");
 		jp_reduced_free(&reduced);
 	}
 }
@@ -195,7 +195,7 @@ TEST(refusals)
 		{JP_PERF_FEATURE_CMDLINE, large, sizeof(large)},
 	};
 	static const struct {
-		const char *what, *words;
+		const char *label, *words;
 		struct jp_perf_section section;
 	} places[] = {
 		{"a feature behind the end",
@@ -212,7 +212,7 @@ TEST(refusals)
 		memcpy(file.bytes + perf_file_header(&file)->data.offset +
 			       perf_file_header(&file)->data.size,
 		       &places[i].section, sizeof(places[i].section));
-		check_refusal(places[i].what, places[i].words);
+		check_refusal(places[i].label, places[i].words);
 	}
 	begin_file("", 0, false);
 	perf_file_features(&file, command, 1);

@@ -22,23 +22,23 @@ TEST(attr_flags)
 
 /* A record in both byte orders. */
 struct swapped_pair {
-	unsigned char theirs[512], ours[512];
+	unsigned char foreign[512], native[512];
 	size_t size;
 };
 
 static void put_number(struct swapped_pair *pair, uint64_t value, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {
-		pair->ours[pair->size + i] = value >> 8 * i;
-		pair->theirs[pair->size + size - 1 - i] = value >> 8 * i;
+		pair->native[pair->size + i] = value >> 8 * i;
+		pair->foreign[pair->size + size - 1 - i] = value >> 8 * i;
 	}
 	pair->size += size;
 }
 
 static void put_text(struct swapped_pair *pair, const char *text, size_t size)
 {
-	memcpy(pair->ours + pair->size, text, size);
-	memcpy(pair->theirs + pair->size, text, size);
+	memcpy(pair->native + pair->size, text, size);
+	memcpy(pair->foreign + pair->size, text, size);
 	pair->size += size;
 }
 
@@ -47,11 +47,11 @@ static void swap_record(const struct jp_perf_layout *layout, struct swapped_pair
 			struct jp_perf_record head)
 {
 	head.size = pair->size;
-	memcpy(pair->ours, &head, sizeof(head));
-	memcpy(pair->theirs, &head, sizeof(head));
-	jp_perf_swap_record_header((struct jp_perf_record *)pair->theirs);
-	jp_perf_swap_words((struct jp_perf_record *)pair->theirs);
-	jp_perf_swap_rest(layout, (struct jp_perf_record *)pair->theirs);
+	memcpy(pair->native, &head, sizeof(head));
+	memcpy(pair->foreign, &head, sizeof(head));
+	jp_perf_swap_record_header((struct jp_perf_record *)pair->foreign);
+	jp_perf_swap_words((struct jp_perf_record *)pair->foreign);
+	jp_perf_swap_rest(layout, (struct jp_perf_record *)pair->foreign);
 }
 
 /* Makes a record. @fields has a character for each field: its width in bytes; p: a protection; T:
@@ -75,7 +75,7 @@ static struct swapped_pair make_record(const char *fields)
 TEST(records)
 {
 	static const struct {
-		const char *what, *fields;
+		const char *label, *fields;
 		enum jp_perf_record_type type;
 	} table[] = {
 		{"MMAP", "44888t", JP_PERF_RECORD_MMAP},
@@ -95,8 +95,8 @@ TEST(records)
 
 		swap_record(&(struct jp_perf_layout){0}, &pair,
 			    (struct jp_perf_record){.type = table[i].type});
-		check(memcmp(pair.ours, pair.theirs, pair.size) == 0, "%s is swapped",
-		      table[i].what);
+		check(memcmp(pair.native, pair.foreign, pair.size) == 0, "%s is swapped",
+		      table[i].label);
 	}
 }
 
@@ -151,16 +151,16 @@ TEST(samples)
 
 	jp_perf_compute_layout(&attr, 0, &layout);
 	swap_record(&layout, &whole, head);
-	check(memcmp(whole.ours, whole.theirs, whole.size) == 0, "a sample's parts are swapped");
+	check(memcmp(whole.native, whole.foreign, whole.size) == 0, "a sample's parts are swapped");
 	for (size_t size = 8; size < whole.size; size += 8, cuts++) {
 		const struct swapped_pair before = cut = make_sample();
 
 		cut.size = size;
 		swap_record(&layout, &cut, head);
-		nr_kept += memcmp(cut.theirs + size, before.theirs + size,
-				  sizeof(cut.theirs) - size) == 0;
+		nr_kept += memcmp(cut.foreign + size, before.foreign + size,
+				  sizeof(cut.foreign) - size) == 0;
 		good += size < layout.fixed ||
-			memcmp(cut.theirs + 8, cut.ours + 8, layout.fixed - 8) == 0;
+			memcmp(cut.foreign + 8, cut.native + 8, layout.fixed - 8) == 0;
 	}
 	check(nr_kept == cuts && good == cuts,
 	      "of %u cuts %u change nothing behind and %u are right", cuts, nr_kept, good);
@@ -170,7 +170,7 @@ TEST(cut_records)
 {
 	static const struct {
 		enum jp_perf_record_type type;
-		size_t whole;
+		size_t full_size;
 	} table[] = {
 		{JP_PERF_RECORD_MMAP, 40}, {JP_PERF_RECORD_MMAP2, 72},
 		{JP_PERF_RECORD_COMM, 16}, {JP_PERF_RECORD_FORK, 24},
@@ -182,7 +182,7 @@ TEST(cut_records)
 		struct swapped_pair pair = {.size = sizeof(struct jp_perf_record)};
 		const struct jp_perf_record head = {.type = table[i].type};
 
-		for (uint64_t word = 0; pair.size < table[i].whole - 8; word++)
+		for (uint64_t word = 0; pair.size < table[i].full_size - 8; word++)
 			put_number(&pair, 0x0102030405060700 + word, 8);
 		put_number(&pair, 0x11121314, 4); /* sample id */
 		put_number(&pair, 0x21222324, 4);
@@ -191,7 +191,7 @@ TEST(cut_records)
 		put_text(&pair, "behind it", 9);
 		pair.size -= 9;
 		swap_record(&layout, &pair, head);
-		check(memcmp(pair.ours, pair.theirs, pair.size + 9) == 0,
+		check(memcmp(pair.native, pair.foreign, pair.size + 9) == 0,
 		      "a cut record of type %d is left as words", head.type);
 	}
 }

@@ -79,8 +79,8 @@ TEST(intervals)
 	      "a file of intervals is read");
 	check(!strcmp(all.gate, "backfill") && all.nr_processes == 3 && all.nr_intervals == 3,
 	      "all its lines are read");
-	check(all.processes[0].pid == INT32_MAX && all.processes[0].asked == 10 &&
-		      all.processes[0].answered == 11 && !strcmp(all.processes[0].comm, "a b"),
+	check(all.processes[0].pid == INT32_MAX && all.processes[0].announcement_time == 10 &&
+		      all.processes[0].answer_time == 11 && !strcmp(all.processes[0].comm, "a b"),
 	      "the fields of a process are read");
 	check(all.intervals[0].enabling == 11 && all.intervals[0].enabled == 12 &&
 		      all.intervals[0].disabling == 20 && all.intervals[0].disabled == 21 &&
@@ -168,7 +168,7 @@ TEST(order_of_capture_times)
 {
 	static const struct {
 		int enabled, sampling, stopped;
-		bool good;
+		bool is_valid;
 	} table[] = {{1, 1, 1, true}, {0, 1, 2, false}, {2, 1, 3, false}, {1, 3, 2, false}};
 	struct jp_capture_info info;
 
@@ -178,7 +178,8 @@ TEST(order_of_capture_times)
 		snprintf(text, sizeof(text),
 			 "policy x\nenabled %d\nsampling %d\nstopped %d\n%ssettled yes\n",
 			 table[i].enabled, table[i].sampling, table[i].stopped, after);
-		check(parse_info(text, &info) == table[i].good, "times %zu are judged right", i);
+		check(parse_info(text, &info) == table[i].is_valid, "times %zu are judged right",
+		      i);
 	}
 }
 

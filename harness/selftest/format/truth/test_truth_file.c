@@ -50,8 +50,8 @@ TEST(continue_truth_file)
 	char *bytes, *message;
 	size_t size;
 	static const struct {
-		size_t at;
-		const char *what;
+		size_t offset;
+		const char *label;
 	} fields[] = {
 		{offsetof(struct jp_truth_header, magic), "magic"},
 		{offsetof(struct jp_truth_header, version), "version"},
@@ -69,11 +69,11 @@ TEST(continue_truth_file)
 	if (!bytes)
 		exit(99);
 	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
-		bytes[fields[i].at] ^= 1 << 5;
+		bytes[fields[i].offset] ^= 1 << 5;
 		message = scratch_write(path, bytes, size) ? (char *)open_in_child(path, 0) : "";
 		check(strstr(message, "offset 0: not the truth of an earlier image") != NULL,
-		      "a file with another %s is refused: %s", fields[i].what, message);
-		bytes[fields[i].at] ^= 1 << 5;
+		      "a file with another %s is refused: %s", fields[i].label, message);
+		bytes[fields[i].offset] ^= 1 << 5;
 	}
 	scratch_write(path, bytes, size - 1);
 	check(strstr(open_in_child(path, 0), "unshortened") != NULL, "a shortened file is refused");

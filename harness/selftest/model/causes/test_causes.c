@@ -96,11 +96,11 @@ static const char *find_cause(uint64_t time)
 TEST(causes_of_attach)
 {
 	static const struct {
-		const char *what, *policy;
+		const char *label, *policy;
 		uint64_t enabled, act; /* @act NEVER: the truth has no act */
 		int type;
 		enum snapshot_entry entry;
-		uint64_t recorded; /* time of the record; NEVER: there is no record */
+		uint64_t record_time; /* time of the record; NEVER: there is no record */
 		const char *cause;
 	} table[] = {
 		{"older code that the policy skips", "paths", 100, 50, MAP, PATHLESS, NEVER,
@@ -165,11 +165,11 @@ TEST(causes_of_attach)
 		struct jp_unmapped unmapped;
 		char text[256];
 
-		set_scene(table[i].type, table[i].act, table[i].entry, table[i].recorded);
+		set_scene(table[i].type, table[i].act, table[i].entry, table[i].record_time);
 		strcpy(scene.evidence.info.policy, table[i].policy);
 		scene.evidence.info.enabled = table[i].enabled;
 		unmapped = find_unmapped(places[i % 2], ASKED);
-		check(strcmp(unmapped.cause, table[i].cause) == 0, "%s: %s (%s)", table[i].what,
+		check(strcmp(unmapped.cause, table[i].cause) == 0, "%s: %s (%s)", table[i].label,
 		      unmapped.cause, jp_unmapped_text(&unmapped, text, sizeof(text)));
 	}
 }
@@ -218,7 +218,7 @@ TEST(record_before_exec)
 TEST(fork_while_attaching)
 {
 	static const struct {
-		const char *what;
+		const char *label;
 		uint64_t started, first_enabled;
 		uint32_t recorder; /* the process whose record became the mapping */
 		bool forked;
@@ -247,7 +247,7 @@ TEST(fork_while_attaching)
 		scene.evidence.info = (struct jp_capture_info){
 			.policy = "exec", .enabled = 400, .first_enabled = table[i].first_enabled};
 		scene.evidence.watched.started = table[i].started;
-		check(strcmp(find_cause(ASKED), table[i].cause) == 0, "%s: %s", table[i].what,
+		check(strcmp(find_cause(ASKED), table[i].cause) == 0, "%s: %s", table[i].label,
 		      find_cause(ASKED));
 	}
 }
@@ -298,9 +298,9 @@ TEST(causes_of_shared_memory)
 TEST(causes_of_inherited_memory)
 {
 	static const struct {
-		const char *what;
+		const char *label;
 		enum jp_event_type start;
-		uint64_t acted, recorded; /* act of PID, record of OTHER; NEVER: none */
+		uint64_t act_time, record_time; /* act of PID, record of OTHER; NEVER: none */
 		const char *cause;
 	} table[] = {
 		{"inherited older code", JP_EVENT_FORK, NEVER, NEVER, "snapshot"},
@@ -313,12 +313,12 @@ TEST(causes_of_inherited_memory)
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		struct jp_event start = make_act(table[i].start, PID, 300),
-				act = make_act(JP_EVENT_MAP, PID, table[i].acted),
+				act = make_act(JP_EVENT_MAP, PID, table[i].act_time),
 				acts[] = {act.before < 300 ? act : start,
 					  act.before < 300 ? start : act};
-		const bool acted = table[i].acted != NEVER;
+		const bool acted = table[i].act_time != NEVER;
 
-		set_scene(JP_EVENT_MAP, NEVER, NAMED, table[i].recorded);
+		set_scene(JP_EVENT_MAP, NEVER, NAMED, table[i].record_time);
 		strcpy(scene.evidence.info.policy, "none");
 		scene.snapshot.pid = scene.span.pid = OTHER;
 		acts[0].task.ppid = acts[1].task.ppid = OTHER;
@@ -328,7 +328,7 @@ TEST(causes_of_inherited_memory)
 		check(!jp_acts_of_index(&scene.truth.acts_of, scene.truth.acts,
 					scene.truth.nr_acts),
 		      "acts are indexed");
-		check(strcmp(find_cause(ASKED), table[i].cause) == 0, "%s: %s", table[i].what,
+		check(strcmp(find_cause(ASKED), table[i].cause) == 0, "%s: %s", table[i].label,
 		      find_cause(ASKED));
 		jp_acts_of_free(&scene.truth.acts_of);
 	}
@@ -339,7 +339,7 @@ TEST(causes_of_inherited_memory)
 TEST(causes_of_gated_capture)
 {
 	static const struct {
-		const char *what, *gate;
+		const char *label, *gate;
 		uint64_t act;
 		enum snapshot_entry entry;
 		const char *cause;
@@ -364,7 +364,8 @@ TEST(causes_of_gated_capture)
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		struct jp_announced process = {.pid = PID, .asked = 150, .answered = 220};
+		struct jp_announced process = {
+			.pid = PID, .announcement_time = 150, .answer_time = 220};
 		struct jp_interval intervals[] = {{1, OTHER, 18, 20, 40, 42},
 						  {0, PID, 215, 220, 300, 302}};
 
@@ -376,7 +377,7 @@ TEST(causes_of_gated_capture)
 								 .nr_intervals = 2};
 		strcpy(scene.evidence.intervals.gate, table[i].gate);
 		check(strcmp(find_cause(ASKED), table[i].cause) == 0, "gate %s, mapped %s: %s",
-		      table[i].gate, table[i].what, find_cause(ASKED));
+		      table[i].gate, table[i].label, find_cause(ASKED));
 	}
 }
 
@@ -405,7 +406,7 @@ TEST(gated_threads)
 TEST(earliest_time)
 {
 	static const struct {
-		uint64_t before, after, slack, from;
+		uint64_t before, after, slack, start;
 	} table[] = {
 		{90, 95, 0, 210},   {100, 105, 0, 210}, {101, 106, 0, 106}, {101, 106, 9, 115},
 		{300, 310, 0, 310}, {90, 210, 0, 210},  {90, 211, 0, 211},  {100, 205, 9, 214},
@@ -419,8 +420,9 @@ TEST(earliest_time)
 		uint64_t from = jp_evidence_get_time_known_from(&evidence, PID, table[i].before,
 								table[i].after);
 
-		check(from == table[i].from, "a mapping made from %d to %d can be known from %d on",
-		      (int)table[i].before, (int)table[i].after, (int)from);
+		check(from == table[i].start,
+		      "a mapping made from %d to %d can be known from %d on", (int)table[i].before,
+		      (int)table[i].after, (int)from);
 	}
 }
 
@@ -431,7 +433,7 @@ TEST(known_windows)
 	static const struct {
 		const char *gate;
 		uint32_t pid;
-		uint64_t from, to; /* 0: never */
+		uint64_t start, end; /* 0: never */
 	} rows[] = {
 		{"", PID, 106, 900},           {"", OTHER, 106, 900},   {"sideband", PID, 106, 900},
 		{"sideband", OTHER, 106, 900}, {"none", PID, 300, 400}, {"backfill", OTHER, 0, 0},
@@ -449,8 +451,8 @@ TEST(known_windows)
 		strcpy(evidence.intervals.gate, rows[i].gate);
 		is_known = jp_evidence_next_known_window(&evidence, rows[i].pid, 101, 106, &cursor,
 							 &from, &to);
-		check(is_known == !!rows[i].to &&
-			      (!is_known || (from == rows[i].from && to == rows[i].to)),
+		check(is_known == !!rows[i].end &&
+			      (!is_known || (from == rows[i].start && to == rows[i].end)),
 		      "gate '%s': pid %u can be known from %d to %d", rows[i].gate, rows[i].pid,
 		      (int)from, (int)to);
 		check(!jp_evidence_next_known_window(&evidence, rows[i].pid, 101, 106, &cursor,
@@ -467,7 +469,7 @@ TEST(ends_of_walks)
 	static uint64_t full_stack[] = {0x100, 0x200, 0x300, 0x400},
 			twice[] = {0x100, 0x100, 0x300};
 	static const struct {
-		const char *what;
+		const char *label;
 		uint64_t *whole;
 		uint32_t count;
 		uint64_t where;
@@ -495,7 +497,7 @@ TEST(ends_of_walks)
 									 NULL, &event, &unwound);
 
 		check(strcmp(fault.cause, table[i].cause) == 0, "a walk that led %s: %s",
-		      table[i].what, fault.cause);
+		      table[i].label, fault.cause);
 		check(fault.kind != JP_FAULT_UNMAPPED ||
 			      fault.unmapped.left_out.ip == table[i].where - 1,
 		      "the lookup uses the address before the return address");

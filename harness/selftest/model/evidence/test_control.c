@@ -25,8 +25,8 @@ static struct jp_snapshot snapshots[] = {
 	{.pid = PID, .before = 110, .after = 120, .maps = maps, .count = 4},
 };
 static struct jp_announced announced[] = {
-	{.pid = OTHER, .asked = 100, .answered = 130, .comm = "other"},
-	{.pid = PID, .asked = 100, .answered = 130, .comm = "some"},
+	{.pid = OTHER, .announcement_time = 100, .answer_time = 130, .comm = "other"},
+	{.pid = PID, .announcement_time = 100, .answer_time = 130, .comm = "some"},
 };
 
 TEST(gate_control)

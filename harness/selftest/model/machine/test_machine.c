@@ -12,7 +12,7 @@ static const struct machine_case {
 	const char *machine;
 	uint64_t signature; /* bits that the first return address has in addition */
 	/* A callee-saved register, and a register that is not. */
-	uint8_t kept, lost;
+	uint8_t kept_register, lost_register;
 } walks[] = {
 	{"x86_64", 0, 3, 0},
 	{"i386", 0, 3, 2},
@@ -49,7 +49,7 @@ static void test_steps(const struct machine_case *walk)
 	check(jp_machine_step(&regs, jp_stack_dump_load, &dump) == JP_FRAME_STEPPED &&
 		      *ip == CALLER && *fp == next + above && regs.r[machine->sp] == next,
 	      "%s: a frame record leads to its caller, without a signature", walk->machine);
-	check(regs.mask >> walk->kept & 1 && !(regs.mask >> walk->lost & 1),
+	check(regs.mask >> walk->kept_register & 1 && !(regs.mask >> walk->lost_register & 1),
 	      "%s: a caller keeps the callee-saved registers only", walk->machine);
 	check(jp_machine_step(&regs, jp_stack_dump_load, &dump) == JP_FRAME_STEPPED && *ip == OUTER,
 	      "%s: the dump's last word is read", walk->machine);

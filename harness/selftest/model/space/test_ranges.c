@@ -7,7 +7,7 @@ enum { ADDRESSES = 6000, COPIES = 4, STEPS = 60000 };
 
 struct mirrored_ranges {
 	struct jp_ranges *ranges;
-	uint32_t plain[ADDRESSES];
+	uint32_t values[ADDRESSES];
 };
 
 static struct mirrored_ranges copies[COPIES];
@@ -15,18 +15,18 @@ static struct mirrored_ranges copies[COPIES];
 static bool set_range(struct mirrored_ranges *ranges, uint64_t start, uint64_t end, uint32_t value)
 {
 	for (uint64_t addr = start; addr < end; addr++)
-		ranges->plain[addr] = value;
+		ranges->values[addr] = value;
 	return !jp_ranges_set(&ranges->ranges, start, end, value);
 }
 
 /* Returns the largest range of one value around @addr. */
 static struct jp_range find_run(const struct mirrored_ranges *ranges, uint64_t addr)
 {
-	struct jp_range run = {addr, addr, ranges->plain[addr]};
+	struct jp_range run = {addr, addr, ranges->values[addr]};
 
-	while (run.value && run.start && ranges->plain[run.start - 1] == run.value)
+	while (run.value && run.start && ranges->values[run.start - 1] == run.value)
 		run.start--;
-	while (run.end < ADDRESSES && ranges->plain[run.end] == run.value)
+	while (run.end < ADDRESSES && ranges->values[run.end] == run.value)
 		run.end++;
 	if (!run.value && run.end == ADDRESSES)
 		run.end = UINT64_MAX;
@@ -45,7 +45,7 @@ static bool ranges_agree(const struct mirrored_ranges *ranges)
 		if (got.start != want.start || got.end != want.end || got.value != want.value)
 			return false;
 		/* If a range begins before @addr, it must end at @addr. */
-		if (addr && (ranges->plain[addr - 1] != 0) != (before && before->end == addr))
+		if (addr && (ranges->values[addr - 1] != 0) != (before && before->end == addr))
 			return false;
 		addr = want.end;
 	}
@@ -72,7 +72,7 @@ TEST(random)
 		if (step % 97 == 0 && ranges != from) {
 			jp_ranges_free(ranges->ranges);
 			ranges->ranges = jp_ranges_share(from->ranges);
-			memcpy(ranges->plain, from->plain, sizeof(ranges->plain));
+			memcpy(ranges->values, from->values, sizeof(ranges->values));
 		}
 		if (step % 101 == 0) {
 			struct jp_range *own = jp_ranges_own(&ranges->ranges, start);

@@ -22,8 +22,8 @@ static int add_map(uint32_t pid, uint64_t addr, uint64_t len, uint64_t pgoff, co
 
 static int add_fork(uint32_t pid, uint32_t tid, uint32_t ppid, uint64_t time)
 {
-	struct jp_event event =
-		MADE_EVENT(FORK, pid, time, .task = {.ppid = ppid, .ptid = ppid, .there = there});
+	struct jp_event event = MADE_EVENT(
+		FORK, pid, time, .task = {.ppid = ppid, .ptid = ppid, .was_running = there});
 
 	event.tid = tid;
 	return jp_replay_apply(replay, &event);

@@ -72,12 +72,12 @@ static enum jp_cfi_answer step_once(struct jp_cfi *cfi, uint64_t vaddr, struct j
 
 /* Expected values; 0: CFA rsp + 8, the return address below it, unchanged registers. */
 static const struct {
-	const char *what, *program;
+	const char *label, *program;
 	size_t size;
 	enum jp_cfi_answer answer;
 	uint64_t cfa, ip, rbx, rbp; /* registers of the caller, whose rsp is the CFA */
 } rules[] = {
-	{.what = "the rules of the CIE", BYTES("")},
+	{.label = "the rules of the CIE", BYTES("")},
 	{"the same value", BYTES("\x08\x10"), .ip = 0x1010},
 	{"an undefined return address", BYTES("\x07\x10"), .answer = JP_CFI_END},
 	{"a value in another register", BYTES("\x09\x03\x0c"), .rbx = 0xccc},
@@ -131,10 +131,10 @@ static const struct {
 	{"a jump into an operand", RBX_IS("\x07", "\x35\x2f\1\0\x08\x07\x96"), .rbx = UNKNOWN},
 	{"a jump before the start", RBX_IS("\x05", "\x35\x2f\x80\xff\x37"), .rbx = UNKNOWN},
 	/* Rules that several compilers write. */
-	{.what = "a nop", BYTES("\0")},
+	{.label = "a nop", BYTES("\0")},
 	{"more of the stack, and rbp on it", BYTES("\x0e\x20\x86\x02"), .cfa = SP_AT + 32,
 	 .rbp = WORD(SP_AT + 16)},
-	{.what = "a value saved below the dump", BYTES("\x83\x40")},
+	{.label = "a value saved below the dump", BYTES("\x83\x40")},
 	{"a rule of a register that no machine has", BYTES("\x0e\x20\x05\x21\x02"),
 	 .cfa = SP_AT + 32},
 	{"a CFA far above the dump", BYTES("\x0e\x80\x80\x80\x80\x01"), .answer = JP_CFI_STACK},
@@ -159,7 +159,7 @@ TEST(rules)
 		make_tables(&frame, rules[i].program, rules[i].size, IP, false);
 		cfi = open_made(&frame, EM_X86_64, &err);
 		jp_bytes_free(&frame);
-		if (!check(cfi, "%s: tables %s", rules[i].what, err.text))
+		if (!check(cfi, "%s: tables %s", rules[i].label, err.text))
 			continue;
 		/* A row just compiled, another address of its range, and a cached row. */
 		for (int offset = 0; offset < 3; offset++) {
@@ -172,12 +172,12 @@ TEST(rules)
 				       (regs.r[RSP] == cfa && regs.r[IP] == ip &&
 					rbx == (rules[i].rbx ?: 0x333) &&
 					regs.r[RBP] == (rules[i].rbp ?: 0x7200))),
-			      "%s: answer %d, rsp %#lx, rip %#lx, rbx %#lx", rules[i].what, answer,
+			      "%s: answer %d, rsp %#lx, rip %#lx, rbx %#lx", rules[i].label, answer,
 			      (long)regs.r[RSP], (long)regs.r[IP], (long)rbx);
 			/* Registers clobbered by calls, and registers that do not exist. */
 			check(answer != JP_CFI_STEPPED ||
 				      !(regs.mask & (1 | -(UINT64_C(1) << JP_REGS))),
-			      "%s: no other register is known", rules[i].what);
+			      "%s: no other register is known", rules[i].label);
 		}
 		jp_cfi_close(cfi);
 	}
@@ -220,7 +220,7 @@ TEST(frames)
 TEST(direct_rows)
 {
 	static const struct {
-		const char *what, *program;
+		const char *label, *program;
 		size_t size;
 		bool direct, signal;
 		int32_t low;
@@ -249,7 +249,7 @@ TEST(direct_rows)
 			jp_cfi_row_at(cfi, CODE, &row);
 		check(cfi && row.count && row.direct == rows[i].direct &&
 			      (!row.direct || (row.low == rows[i].low && row.span == rows[i].span)),
-		      "%s: %sdirect, from %d, span %u", rows[i].what, row.direct ? "" : "not ",
+		      "%s: %sdirect, from %d, span %u", rows[i].label, row.direct ? "" : "not ",
 		      row.low, row.span);
 		jp_cfi_close(cfi);
 		jp_bytes_free(&frame);
@@ -259,7 +259,7 @@ TEST(direct_rows)
 TEST(open_tables)
 {
 	static const struct {
-		const char *what, *program;
+		const char *label, *program;
 		size_t size;
 	} unsound[] = {
 		{"register 2^60", BYTES("\x07\x80\x80\x80\x80\x80\x80\x80\x80\x10")},
@@ -273,7 +273,7 @@ TEST(open_tables)
 
 	for (size_t i = 0; i < sizeof(unsound) / sizeof(*unsound); i++) {
 		make_tables(&frame, unsound[i].program, unsound[i].size, IP, false);
-		check(!open_made(&frame, EM_X86_64, &err), "%s is refused: %s", unsound[i].what,
+		check(!open_made(&frame, EM_X86_64, &err), "%s is refused: %s", unsound[i].label,
 		      err.text);
 		jp_bytes_free(&frame);
 	}

@@ -132,7 +132,7 @@ TEST(too_few)
 {
 	static const struct {
 		uint8_t kind;
-		size_t needs;
+		size_t stack_size;
 	} table[] = {{JP_OP_DUP, 1}, {JP_OP_DROP, 2}, {JP_OP_PICK, 1},    {JP_OP_SWAP, 2},
 		     {JP_OP_ROT, 3}, {JP_OP_ABS, 1},  {JP_OP_NEG, 1},     {JP_OP_NOT, 1},
 		     {JP_OP_AND, 2}, {JP_OP_PLUS, 2}, {JP_OP_JUMP_IF, 2}, {JP_OP_EQ, 2}};
@@ -140,7 +140,7 @@ TEST(too_few)
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		struct jp_cfi_op ops[4];
-		size_t needs = table[i].needs;
+		size_t needs = table[i].stack_size;
 
 		for (size_t j = 0; j < needs; j++)
 			ops[j] = (struct jp_cfi_op){JP_OP_PUSH, 0, 0};

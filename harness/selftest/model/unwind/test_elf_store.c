@@ -130,7 +130,7 @@ TEST(line_of_each_mapping)
 	static const char index[] = ID " 8:1 12 /a\n" ID " 8:1 13 /b (deleted)\n" ID
 				       " 8:1 14.5 /c\n" ID " 8:1 15.5s /d\n" ID " 8:1 0 /e\n";
 	static const struct {
-		const char *what;
+		const char *label;
 		struct jp_mapping mapping;
 		bool tied;
 	} table[] = {
@@ -156,7 +156,7 @@ TEST(line_of_each_mapping)
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		entry = jp_elf_store_get(store, &table[i].mapping);
 		check(entry && !entry->cfi && table[i].tied == !strstr(entry->reason, "not in"),
-		      "%s: %s", table[i].what, entry ? entry->reason : "");
+		      "%s: %s", table[i].label, entry ? entry->reason : "");
 		check(jp_elf_store_get(store, &table[i].mapping) == entry,
 		      "a second query gives the same entry");
 	}

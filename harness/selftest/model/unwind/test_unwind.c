@@ -24,7 +24,7 @@ enum { SAMPLES = 300, FRAMES = 160, DUMP = 65528, PID = 42 };
 struct sample {
 	struct jp_regs regs;
 	size_t size;
-	bool inside; /* taken in the handler: the walk crosses the signal frame */
+	bool in_handler; /* taken in the handler: the walk crosses the signal frame */
 	uint64_t truth[FRAMES];
 	int nr_truth;
 	unsigned char stack[DUMP];
@@ -67,10 +67,10 @@ static void handle_signal(int signal, siginfo_t *info, void *context)
 	if (nr_samples == SAMPLES)
 		return;
 	_Unwind_Backtrace(add_frame, sample);
-	sample->inside = nr_samples % 2;
-	if (sample->inside)
+	sample->in_handler = nr_samples % 2;
+	if (sample->in_handler)
 		getcontext(&current);
-	store_sample(sample, sample->inside ? &current : (ucontext_t *)context);
+	store_sample(sample, sample->in_handler ? &current : (ucontext_t *)context);
 	nr_samples++;
 }
 
@@ -180,7 +180,7 @@ static struct jp_event sample_event(const struct jp_regs *regs, const void *stac
  * in getcontext(), a frame that libgcc does not have. */
 static bool walks_agree(const struct sample *sample, const uint64_t *frames, uint32_t count)
 {
-	uint32_t first = sample->inside ? 1 : 0;
+	uint32_t first = sample->in_handler ? 1 : 0;
 	int first_truth;
 
 	for (first_truth = 0;

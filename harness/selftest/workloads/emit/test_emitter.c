@@ -40,7 +40,7 @@ struct following {
 	uint64_t arena, arena_size;
 	uint64_t starts[JP_SHAPES],
 		first_words[JP_SHAPES]; /* start and first bytes of each function */
-	unsigned long steps, activations, found[JP_SHAPES];
+	unsigned long steps, activations, nr_found[JP_SHAPES];
 	bool visited[JP_SHAPES][256]; /* instructions stepped on, by shape and offset */
 	const struct notes *notes;
 };
@@ -269,7 +269,7 @@ static bool check_step(struct following *following, const struct registers *regs
 	shape = find_shape(code->name);
 	if (shape == JP_SHAPES)
 		return report_difference(following, regs, "a function of no shape");
-	following->found[shape]++;
+	following->nr_found[shape]++;
 	for (uint32_t i = 0; i < code->layout->count; i++)
 		if (code->layout->insns[i].offset == stack->offset)
 			following->visited[shape][i] = true;
@@ -405,7 +405,7 @@ static void check_coverage(const struct following *following)
 			missed += !following->visited[shape][i];
 		check(!missed && emitted.nr_insns,
 		      "%s: all %u instructions are stepped on, in %lu steps", jp_shape_text(shape),
-		      emitted.nr_insns, following->found[shape]);
+		      emitted.nr_insns, following->nr_found[shape]);
 	}
 }
 

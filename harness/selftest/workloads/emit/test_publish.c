@@ -53,7 +53,7 @@ static int publish_story(const char *publishers, const char *with)
 
 /* What reading a jitdump back found: numbers of records, and which contents were right. */
 struct found {
-	unsigned of[JP_JITDUMP_TYPES], good, backwards, debug_first, unaligned;
+	unsigned nr_of_type[JP_JITDUMP_TYPES], nr_good, nr_backwards, debug_first, nr_unaligned;
 	int end; /* last result of jp_jitdump_next() */
 	uint32_t header;
 	bool code_right, vma_right, lines_right;
@@ -89,8 +89,8 @@ static struct found read_dump(const char *path)
 	while ((found.end = jp_jitdump_next(file, &record, &err)) > 0) {
 		char name[32];
 
-		found.of[record.type]++;
-		found.unaligned += record.offset % 8 != 0;
+		found.nr_of_type[record.type]++;
+		found.nr_unaligned += record.offset % 8 != 0;
 		if (record.type == JP_JITDUMP_DEBUG_INFO) {
 			found.lines_right &= lines_are_right(&record);
 			debug = true;
@@ -99,12 +99,12 @@ static struct found read_dump(const char *path)
 			continue;
 		found.debug_first += debug;
 		debug = false;
-		found.backwards += record.time < time;
+		found.nr_backwards += record.time < time;
 		time = record.time;
 		snprintf(name, sizeof(name), "function%llu", (unsigned long long)record.load.index);
-		found.good += !strcmp(record.load.name, name) &&
-			      record.load.addr == 0x100000 + 64 * record.load.index &&
-			      record.pid == (uint32_t)getpid();
+		found.nr_good += !strcmp(record.load.name, name) &&
+				 record.load.addr == 0x100000 + 64 * record.load.index &&
+				 record.pid == (uint32_t)getpid();
 		found.code_right &= !memcmp(record.load.code, code, record.load.size);
 		found.vma_right &= record.load.vma == record.load.addr;
 	}
@@ -142,13 +142,15 @@ static void test_right_files(const char *with)
 
 	check(!publish_story("both", with), "jitdump and perf map are published with %s", with);
 	found = read_dump(dump);
-	check(!found.end && found.good == COUNT && found.of[JP_JITDUMP_LOAD] == COUNT &&
-		      found.of[JP_JITDUMP_MOVE] == 1 && found.of[JP_JITDUMP_CLOSE] == 1 &&
-		      found.of[JP_JITDUMP_UNWINDING_INFO] == COUNT && found.code_right &&
-		      found.vma_right && !found.backwards,
+	check(!found.end && found.nr_good == COUNT && found.nr_of_type[JP_JITDUMP_LOAD] == COUNT &&
+		      found.nr_of_type[JP_JITDUMP_MOVE] == 1 &&
+		      found.nr_of_type[JP_JITDUMP_CLOSE] == 1 &&
+		      found.nr_of_type[JP_JITDUMP_UNWINDING_INFO] == COUNT && found.code_right &&
+		      found.vma_right && !found.nr_backwards,
 	      "the jitdump has all functions in order of time");
-	check(found.of[JP_JITDUMP_DEBUG_INFO] == (strncmp(with, "debug", 5) ? 0 : COUNT) &&
-		      found.debug_first == found.of[JP_JITDUMP_DEBUG_INFO] && found.lines_right,
+	check(found.nr_of_type[JP_JITDUMP_DEBUG_INFO] == (strncmp(with, "debug", 5) ? 0 : COUNT) &&
+		      found.debug_first == found.nr_of_type[JP_JITDUMP_DEBUG_INFO] &&
+		      found.lines_right,
 	      "line entries precede the code if requested");
 	check(!count_in_map(&first, &later) && first == COUNT && later == COUNT, "the map has all");
 }
@@ -158,7 +160,7 @@ static void test_wrong_dumps(void)
 	struct jp_error err = {""};
 	static const struct {
 		const char *fault;
-		unsigned good, debug_first, backwards;
+		unsigned nr_good, debug_first, nr_backwards;
 		int end;
 		uint32_t header;
 		bool code, vma, closed;
@@ -183,12 +185,13 @@ static void test_wrong_dumps(void)
 
 		check(!publish_story(faults[i].fault, "debug"), "%s is written", faults[i].fault);
 		found = read_dump(dump);
-		check(found.good == faults[i].good && found.debug_first == faults[i].debug_first &&
-			      found.backwards == faults[i].backwards &&
+		check(found.nr_good == faults[i].nr_good &&
+			      found.debug_first == faults[i].debug_first &&
+			      found.nr_backwards == faults[i].nr_backwards &&
 			      found.end == faults[i].end && found.header == faults[i].header &&
 			      found.code_right == faults[i].code &&
 			      found.vma_right == faults[i].vma &&
-			      !found.of[JP_JITDUMP_CLOSE] == !faults[i].closed,
+			      !found.nr_of_type[JP_JITDUMP_CLOSE] == !faults[i].closed,
 		      "%s has this fault alone", faults[i].fault);
 	}
 	check(!publish_story("jitdump:version-2", "debug") &&
@@ -290,7 +293,7 @@ static void test_publishing_threads(void)
 	}
 	jp_publish_end();
 	found = read_dump(dump);
-	check(!failed && found.good == THREADS * COUNT && !found.end && !found.backwards,
+	check(!failed && found.nr_good == THREADS * COUNT && !found.end && !found.nr_backwards,
 	      "records of several threads are whole and in order");
 }
 
@@ -311,13 +314,13 @@ static void test_publishing_after_fork(void)
 		strcpy(parents, dump);
 		set_paths();
 		good = good && count_markers(dump) && !count_markers(parents) && !jp_publish_end();
-		_exit(good && read_dump(dump).good == 2 ? 0 : 1);
+		_exit(good && read_dump(dump).nr_good == 2 ? 0 : 1);
 	}
 	waitpid(child, &status, 0);
 	check(!status, "a forked child has its own jitdump and marker");
 	check(!publish(4) && !jp_publish_end(), "the parent continues to publish");
 	found = read_dump(dump);
-	check(found.good == 2 && !found.end, "the parent's jitdump has its own records alone");
+	check(found.nr_good == 2 && !found.end, "the parent's jitdump has its own records alone");
 }
 
 static void check_refusal(const char *label, const char *publishers, const char *path)
