@@ -130,13 +130,13 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 }
 
 static int add_samples(const struct accounting *state, enum judged_file file, const char *name,
-		       const struct jp_perfdata_summary *held)
+		       const struct jp_perfdata_summary *summary)
 {
 	struct jp_account *account = jp_accounts_open(&state->view->findings.accounts, name);
 	int failed = account ? 0 : -ENOMEM;
 
 	if (account)
-		account->total = held->samples;
+		account->total = summary->samples;
 	for (enum jp_sample_class class = 0; class < JP_SAMPLE_CLASSES && !failed; class ++)
 		failed = jp_account_count(account, jp_sample_class_text(class),
 					  state->samples[file][class].count);
@@ -144,7 +144,7 @@ static int add_samples(const struct accounting *state, enum judged_file file, co
 }
 
 static int add_records(const struct accounting *state, enum judged_file file, const char *name,
-		       const struct jp_perfdata_summary *held)
+		       const struct jp_perfdata_summary *summary)
 {
 	struct jp_account *account = jp_accounts_open(&state->view->findings.accounts, name);
 	uint64_t samples = 0;
@@ -154,10 +154,10 @@ static int add_records(const struct accounting *state, enum judged_file file, co
 	for (int i = 0; i < JP_SAMPLE_CLASSES; i++)
 		samples += state->samples[file][i].count;
 	if (!failed) {
-		account->total = held->records;
+		account->total = summary->records;
 		failed = jp_account_count(account, "samples", samples)
-				 ?: jp_account_count(account, "perf's own", held->own_records)
-				 ?: jp_account_count(account, "unknown", held->unknown_records);
+				 ?: jp_account_count(account, "perf's own", summary->own_records)
+				 ?: jp_account_count(account, "unknown", summary->unknown_records);
 	}
 	for (int kind = 0; kind < KINDS; kind++) {
 		for (int owner = 0; owner < OWNERS && !failed; owner++) {

@@ -113,16 +113,16 @@ static bool is_repeated(const struct act_records *state, size_t index, const str
 	const struct exec_record *record = &state->records[index];
 
 	for (size_t i = index; i-- > 0;) {
-		const struct exec_record *before = &state->records[i];
+		const struct exec_record *previous = &state->records[i];
 		struct record_acts acts;
 
-		if (before->pid != record->pid ||
-		    before->time + state->view->evidence->info.slack < act->before)
+		if (previous->pid != record->pid ||
+		    previous->time + state->view->evidence->info.slack < act->before)
 			return false;
-		if (!before->is_live || before->start != record->start ||
-		    before->end != record->end)
+		if (!previous->is_live || previous->start != record->start ||
+		    previous->end != record->end)
 			continue;
-		acts = find_acts(state, before);
+		acts = find_acts(state, previous);
 		return acts.act == act && !acts.several;
 	}
 	return false;
@@ -154,21 +154,21 @@ static uint64_t find_covered_end(const struct act_records *state, const struct j
 {
 	const uint64_t slack = state->view->evidence->info.slack;
 	const struct exec_record *records = state->records;
-	uint64_t before, reached = start;
+	uint64_t before, covered_end = start;
 	size_t first;
 
 	jp_search(first, state->nr_records,
 		  records[first].pid != act->pid ? records[first].pid < act->pid
 						 : records[first].time + slack < act->before);
 	do {
-		before = reached;
+		before = covered_end;
 		for (size_t i = first; i < state->nr_records && records[i].pid == act->pid &&
 				       records[i].time <= act->after + slack;
 		     i++)
-			if (records[i].start <= reached && reached < records[i].end)
-				reached = records[i].end;
-	} while (reached > before);
-	return reached;
+			if (records[i].start <= covered_end && covered_end < records[i].end)
+				covered_end = records[i].end;
+	} while (covered_end > before);
+	return covered_end;
 }
 
 /* Returns whether records cover all memory that @act made executable. Stores in *@has_window
@@ -202,12 +202,13 @@ static bool is_watched(const struct act_records *state, const struct jp_event *a
 {
 	const struct jp_evidence *evidence = state->view->evidence;
 	const uint64_t slack = evidence->info.slack;
-	uint64_t from = evidence->info.enabled, to = evidence->info.stopped;
+	uint64_t from_ns = evidence->info.enabled, to_ns = evidence->info.stopped;
 
 	if (!jp_evidence_gates_records(evidence))
-		return act->before > from + slack && act->after + slack < to;
-	for (size_t cursor = 0; jp_evidence_next_window(evidence, act->pid, &cursor, &from, &to);)
-		if (act->before > from + slack && act->after + slack < to)
+		return act->before > from_ns + slack && act->after + slack < to_ns;
+	for (size_t cursor = 0;
+	     jp_evidence_next_window(evidence, act->pid, &cursor, &from_ns, &to_ns);)
+		if (act->before > from_ns + slack && act->after + slack < to_ns)
 			return true;
 	return false;
 }

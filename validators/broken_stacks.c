@@ -49,7 +49,7 @@ struct seen_stack {
 };
 
 static void count_process(struct stacks *stacks, const struct jp_event *event,
-			  const struct seen_stack *seen)
+			  const struct seen_stack *stack)
 {
 	const struct jp_evidence *evidence = stacks->evidence;
 	const struct jp_interval *interval =
@@ -57,9 +57,9 @@ static void count_process(struct stacks *stacks, const struct jp_event *event,
 
 	if (!interval || interval->pid != event->pid)
 		return;
-	stacks->counts.processes[interval->process].judged[seen->method]++;
-	stacks->counts.processes[interval->process].nr_whole[seen->method] +=
-		seen->verdict == JP_EXACT || seen->verdict == JP_GAP;
+	stacks->counts.processes[interval->process].judged[stack->method]++;
+	stacks->counts.processes[interval->process].nr_whole[stack->method] +=
+		stack->verdict == JP_EXACT || stack->verdict == JP_GAP;
 }
 
 /* Returns whether the walk stopped at an address that the capture maps to a file, although mremap()
@@ -67,59 +67,60 @@ static void count_process(struct stacks *stacks, const struct jp_event *event,
 static bool stopped_at_moved_code(const struct stacks *stacks, const struct jp_event *event,
 				  const struct jp_unwound *unwound)
 {
-	const struct jp_mapping *held =
+	const struct jp_mapping *mapping =
 		jp_replay_find(stacks->view->spaces, event->pid, unwound->stop_addr);
 
-	return unwound->stop == JP_UNWIND_NO_CFI && held && held->backing == JP_BACKING_FILE &&
+	return unwound->stop == JP_UNWIND_NO_CFI && mapping &&
+	       mapping->backing == JP_BACKING_FILE &&
 	       strcmp(jp_unmapped(stacks->evidence, stacks->view->recorded, event->pid,
 				  unwound->stop_addr, event->time)
 			      .cause,
 		      "mremap") == 0;
 }
 
-/* Sets the verdict of @seen->unwound, and the fault if the verdict is bad. */
+/* Sets the verdict of @stack->unwound, and the fault if the verdict is bad. */
 static void decide_verdict(struct stacks *stacks, const struct jp_event *event,
-			   struct seen_stack *seen)
+			   struct seen_stack *stack)
 {
 	const struct jp_truth_stack *truth = &stacks->truth;
 	const bool maps = !(stacks->evidence->declared.lacking & JP_LACKS_MAPPINGS);
-	const struct jp_mapping *known =
+	const struct jp_mapping *mapping =
 		jp_replay_find(stacks->view->spaces, event->pid, truth->frames[0]);
 
 	/* Judge without excuses: the verdict is bad even if code is known to stop or mislead the
 	 * method. */
-	seen->verdict = jp_stack_verdict(seen->unwound.frames, seen->unwound.count,
-					 truth->faithful ? truth->expected : truth->frames,
-					 truth->faithful ? truth->nr_seen : truth->nr_whole,
-					 truth->frames, truth->nr_whole);
-	if (seen->method == JP_CHAIN && event->sample.user &&
+	stack->verdict = jp_stack_verdict(stack->unwound.frames, stack->unwound.count,
+					  truth->faithful ? truth->expected : truth->frames,
+					  truth->faithful ? truth->nr_seen : truth->nr_whole,
+					  truth->frames, truth->nr_whole);
+	if (stack->method == JP_CHAIN && event->sample.user &&
 	    event->sample.ip != truth->frames[0]) {
 		/* Profiles without callers use the sampled address and ignore the chain. */
-		seen->verdict = JP_WRONG;
-		seen->fault = (struct jp_stack_fault){JP_FAULT_SAMPLE_IP, "sample-ip", {0}};
+		stack->verdict = JP_WRONG;
+		stack->fault = (struct jp_stack_fault){JP_FAULT_SAMPLE_IP, "sample-ip", {0}};
 	} else {
-		jp_stack_counts_metric(seen->verdict, &seen->fault.cause);
+		jp_stack_counts_metric(stack->verdict, &stack->fault.cause);
 	}
-	if (maps && (!known || !(known->prot & JP_PROT_EXEC))) {
-		if (seen->verdict == JP_WRONG || seen->verdict == JP_EXTRA) {
-			seen->second_verdict = seen->verdict;
-			seen->hidden_fault = seen->fault;
+	if (maps && (!mapping || !(mapping->prot & JP_PROT_EXEC))) {
+		if (stack->verdict == JP_WRONG || stack->verdict == JP_EXTRA) {
+			stack->second_verdict = stack->verdict;
+			stack->hidden_fault = stack->fault;
 		}
-		seen->fault = jp_stack_fault_unmapped(stacks->evidence, stacks->view->recorded,
-						      event, truth->frames[0]);
-		seen->verdict = JP_UNMAPPED;
-	} else if (seen->verdict == JP_SINGLE || seen->verdict == JP_SHORT) {
-		seen->fault =
+		stack->fault = jp_stack_fault_unmapped(stacks->evidence, stacks->view->recorded,
+						       event, truth->frames[0]);
+		stack->verdict = JP_UNMAPPED;
+	} else if (stack->verdict == JP_SINGLE || stack->verdict == JP_SHORT) {
+		stack->fault =
 			jp_stack_fault_find_at_end(stacks->evidence, stacks->view->recorded, truth,
-						   stacks->unwinder, event, &seen->unwound);
+						   stacks->unwinder, event, &stack->unwound);
 		/* The dump contains the caller's frame. */
-		if (seen->unwound.stop == JP_UNWIND_DUMP_END && !seen->is_predicted &&
-		    seen->method != JP_DUMP_FP)
-			seen->fault.cause = jp_unwind_stop_text(JP_UNWIND_BAD_CFI);
-		if (stopped_at_moved_code(stacks, event, &seen->unwound))
-			seen->fault =
+		if (stack->unwound.stop == JP_UNWIND_DUMP_END && !stack->is_predicted &&
+		    stack->method != JP_DUMP_FP)
+			stack->fault.cause = jp_unwind_stop_text(JP_UNWIND_BAD_CFI);
+		if (stopped_at_moved_code(stacks, event, &stack->unwound))
+			stack->fault =
 				jp_stack_fault_unmapped(stacks->evidence, stacks->view->recorded,
-							event, seen->unwound.stop_addr);
+							event, stack->unwound.stop_addr);
 	}
 }
 
@@ -150,50 +151,50 @@ static bool is_wrong_as_predicted(const struct seen_stack *seen, const struct jp
 /* Counts a bad stack as an exception, and describes the first of its kind. Does nothing for a good
  * stack. Returns 0 or -ENOMEM. */
 static int report(struct stacks *stacks, const struct jp_event *event,
-		  const struct seen_stack *seen)
+		  const struct seen_stack *stack)
 {
 	const struct jp_truth_stack *truth = &stacks->truth;
 	const struct jp_truth_code *code = truth->activation->path->functions[truth->depth];
-	const struct jp_unwound *unwound = &seen->unwound;
-	const char *cause, *metric = jp_stack_counts_metric(seen->verdict, &cause);
+	const struct jp_unwound *unwound = &stack->unwound;
+	const char *cause, *metric = jp_stack_counts_metric(stack->verdict, &cause);
 	struct jp_exception *exception;
 	char text[256];
 
 	if (!metric)
 		return 0;
 	exception =
-		jp_findings_count(&stacks->view->findings, metric, seen->method, seen->fault.cause);
+		jp_findings_count(&stacks->view->findings, metric, stack->method, stack->fault.cause);
 	if (!exception)
 		return -ENOMEM;
-	exception->nr_predicted += seen->is_predicted || is_wrong_as_predicted(seen, truth);
+	exception->nr_predicted += stack->is_predicted || is_wrong_as_predicted(stack, truth);
 	if (exception->count > 1)
 		return 0;
 	snprintf(exception->example, sizeof(exception->example),
 		 "%s at %" PRIu64 ", %u/%u, ip %" PRIx64
 		 " in %s+%#x, depth %u of %u: %u frames seen, "
 		 "%u must be, equal up to frame %u; %s",
-		 jp_verdict_text(seen->verdict), event->time, event->pid, event->tid,
+		 jp_verdict_text(stack->verdict), event->time, event->pid, event->tid,
 		 truth->frames[0], code->name, truth->offset, truth->depth + 1,
 		 truth->activation->path->depth, unwound->count, truth->nr_seen,
 		 jp_stack_count_same_frames(unwound->frames, unwound->count, truth->expected,
 					    truth->nr_seen),
-		 jp_stack_fault_text(&seen->fault, stacks->evidence, event, unwound, text,
+		 jp_stack_fault_text(&stack->fault, stacks->evidence, event, unwound, text,
 				     sizeof(text)));
 	return 0;
 }
 
 /* Reports wrong or extra frames of a stack with the verdict JP_UNMAPPED: both are faults. */
 static int report_hidden_faults(struct stacks *stacks, const struct jp_event *event,
-				const struct seen_stack *seen)
+				const struct seen_stack *stack)
 {
-	struct jp_method_count *count = &stacks->counts.methods[seen->method];
-	struct seen_stack hidden = *seen;
+	struct jp_method_count *count = &stacks->counts.methods[stack->method];
+	struct seen_stack hidden = *stack;
 
-	if (seen->second_verdict == JP_UNMAPPED)
+	if (stack->second_verdict == JP_UNMAPPED)
 		return 0;
-	hidden.verdict = seen->second_verdict;
-	hidden.fault = seen->hidden_fault;
-	count->hidden_verdicts[seen->second_verdict == JP_EXTRA]++;
+	hidden.verdict = stack->second_verdict;
+	hidden.fault = stack->hidden_fault;
+	count->hidden_verdicts[stack->second_verdict == JP_EXTRA]++;
 	return report(stacks, event, &hidden);
 }
 
@@ -223,31 +224,31 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 			uint64_t sp, uint64_t *buf)
 {
 	struct jp_method_count *count = &stacks->counts.methods[method];
-	struct seen_stack seen = {.method = method, .second_verdict = JP_UNMAPPED};
+	struct seen_stack stack = {.method = method, .second_verdict = JP_UNMAPPED};
 
 	/* A stream of observations stores every stack as a chain. */
-	enum jp_method held = event->observed ? JP_CHAIN : method;
+	enum jp_method method_used = event->observed ? JP_CHAIN : method;
 
-	jp_unwind(stacks->unwinder, stacks->view->spaces, event, held, buf, MAX_FRAMES,
-		  &seen.unwound);
-	seen.is_predicted = jp_stack_is_predicted(&stacks->truth, held, &seen.unwound, sp,
+	jp_unwind(stacks->unwinder, stacks->view->spaces, event, method_used, buf, MAX_FRAMES,
+		  &stack.unwound);
+	stack.is_predicted = jp_stack_is_predicted(&stacks->truth, method_used, &stack.unwound, sp,
 						  event->sample.stack_size);
-	decide_verdict(stacks, event, &seen);
-	count->nr_predicted += seen.is_predicted;
+	decide_verdict(stacks, event, &stack);
+	count->nr_predicted += stack.is_predicted;
 	if (event->observed)
 		jp_stack_leaves_add(&stacks->leaves, jp_stack_leaf_find(&stacks->truth),
-				    seen.verdict, seen.is_predicted, 1);
-	count_verdict(stacks, event, method, seen.verdict);
-	count->flagged += seen.verdict == JP_SHORT && seen.unwound.is_incomplete;
-	count->complete += seen.fault.kind == JP_FAULT_COMPLETE;
-	count->perfview += is_broken_in_perfview(stacks->view, event, &seen.unwound);
-	count_process(stacks, event, &seen);
+				    stack.verdict, stack.is_predicted, 1);
+	count_verdict(stacks, event, method, stack.verdict);
+	count->flagged += stack.verdict == JP_SHORT && stack.unwound.is_incomplete;
+	count->complete += stack.fault.kind == JP_FAULT_COMPLETE;
+	count->perfview += is_broken_in_perfview(stacks->view, event, &stack.unwound);
+	count_process(stacks, event, &stack);
 	return report_to_listener(stacks, event,
-			       &(struct jp_decision){method, seen.verdict, seen.fault.cause,
-						     seen.unwound.frames, seen.unwound.count,
+			       &(struct jp_decision){method, stack.verdict, stack.fault.cause,
+						     stack.unwound.frames, stack.unwound.count,
 						     &stacks->truth})
-		       ?: report(stacks, event, &seen)
-		       ?: report_hidden_faults(stacks, event, &seen);
+		       ?: report(stacks, event, &stack)
+		       ?: report_hidden_faults(stacks, event, &stack);
 }
 
 /* Reports a sample that, according to the truth, cannot exist. */
@@ -291,11 +292,11 @@ static bool has_method(const struct stacks *stacks, const struct jp_event *event
 /* Returns the verdict of a sample's addresses against the true stack @truth. */
 static enum jp_verdict compare_with_truth(void *context, const struct jp_truth_stack *truth)
 {
-	const uint64_t *recorded;
-	uint64_t count = jp_event_user_chain(context, &recorded);
+	const uint64_t *recorded_addr;
+	uint64_t count = jp_event_user_chain(context, &recorded_addr);
 
 	return jp_stack_verdict(
-		recorded, (uint32_t)count, truth->faithful ? truth->expected : truth->frames,
+		recorded_addr, (uint32_t)count, truth->faithful ? truth->expected : truth->frames,
 		truth->faithful ? truth->nr_seen : truth->nr_whole, truth->frames, truth->nr_whole);
 }
 

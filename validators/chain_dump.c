@@ -44,9 +44,9 @@ static bool is_full(const struct chain_dump *state, const struct jp_event *event
 }
 
 /* Returns whether the chain differs from the dump or ends too early. Stores the index of the first
- * difference in *@index and the dump's address in *@known. */
+ * difference in *@index and the dump's address in *@dumped. */
 static bool find_difference(const struct chain_dump *state, const struct jp_event *event,
-			    uint64_t sp, uint64_t *index, uint64_t *known)
+			    uint64_t sp, uint64_t *index, uint64_t *dumped)
 {
 	const uint64_t *user;
 	const uint64_t count = jp_event_user_chain(event, &user);
@@ -61,22 +61,23 @@ static bool find_difference(const struct chain_dump *state, const struct jp_even
 	if (count <= 1 && !event->sample.user)
 		return false;
 	for (*index = 1; jp_stack_dump_load(&dump, fp, &next) &&
-			 jp_stack_dump_load(&dump, fp + jp_machine_word(frames), known);
+			 jp_stack_dump_load(&dump, fp + jp_machine_word(frames), dumped);
 	     ++*index, fp = next)
 		if (*index >= count)
 			return !is_full(state, event);
-		else if (user[*index] != *known)
+		else if (user[*index] != *dumped)
 			return true;
 	return false;
 }
 
-static int report(struct chain_dump *state, uint32_t pid, uint32_t tid, struct differing one)
+static int report(struct chain_dump *state, uint32_t pid, uint32_t tid, struct differing difference)
 {
 	state->nr_bad++;
 	return jp_findings_count_failure(&state->view->findings, "chain.dump", "other-caller",
 					 "at %" PRIu64 ", %u/%u, ip %" PRIx64 ": caller %" PRIu64
 					 " by the dump is %" PRIx64 ", and not in the callchain",
-					 one.time, pid, tid, one.ip, one.index, one.expected);
+					 difference.time, pid, tid, difference.ip, difference.index,
+					 difference.expected);
 }
 
 /* Reports the stored sample of @pid: the process neither exec'd nor exited after it. */
@@ -107,19 +108,19 @@ static int handle_sample(struct chain_dump *state, const struct jp_event *event)
 {
 	struct newborn *newborn =
 		event->pid == event->tid ? jp_map_find(&state->newborn, event->pid) : NULL;
-	struct differing one = {.time = event->time};
+	struct differing difference = {.time = event->time};
 	uint64_t sp;
 
 	if (newborn && report_last_sample(state, event->pid, newborn))
 		return -ENOMEM;
-	if (!is_judged(state->view, event, &one.ip, &sp))
+	if (!is_judged(state->view, event, &difference.ip, &sp))
 		return 0;
 	state->samples++;
-	if (!find_difference(state, event, sp, &one.index, &one.expected))
+	if (!find_difference(state, event, sp, &difference.index, &difference.expected))
 		return 0;
 	if (!newborn || !newborn->alive || event->sample.user)
-		return report(state, event->pid, event->tid, one);
-	newborn->last_differing = one;
+		return report(state, event->pid, event->tid, difference);
+	newborn->last_differing = difference;
 	return 0;
 }
 

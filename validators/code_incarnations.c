@@ -43,7 +43,7 @@ static struct jp_incarnation *find_incarnation(const struct jp_incarnations *inc
 					       const struct jp_code_load *load)
 {
 	uint64_t slack = incarnations->evidence->info.slack;
-	struct jp_incarnation *found = NULL;
+	struct jp_incarnation *latest = NULL;
 	for (size_t i = jp_incarnations_find_from(incarnations, load->pid, load->addr);
 	     i < incarnations->count; i++) {
 		struct jp_incarnation *incarnation = &incarnations->incarnations[i];
@@ -54,10 +54,10 @@ static struct jp_incarnation *find_incarnation(const struct jp_incarnations *inc
 
 		if (code->addr == load->addr && code->size == load->size &&
 		    strcmp(code->name, load->name) == 0 &&
-		    (!found || load->time >= subtract_from_time(code->loaded, slack)))
-			found = incarnation;
+		    (!latest || load->time >= subtract_from_time(code->loaded, slack)))
+			latest = incarnation;
 	}
-	return found;
+	return latest;
 }
 
 bool jp_incarnations_has_other(const struct jp_incarnations *incarnations, uint32_t pid,
@@ -138,17 +138,17 @@ static void inherit_publication(struct jp_incarnations *incarnations, const stru
 	     i < incarnations->count && incarnations->incarnations[i].code->pid == start->pid;
 	     i++) {
 		struct jp_incarnation *incarnation = &incarnations->incarnations[i];
-		const struct jp_incarnation *from;
+		const struct jp_incarnation *parent_incarnation;
 
 		if (incarnation->published_time != UINT64_MAX ||
 		    incarnation->code->loaded != start->before)
 			continue;
-		from = jp_incarnations_find_at(incarnations, start->task.ppid,
-					       incarnation->code->addr, start->before);
-		if (!from || from->published_time > start->after ||
-		    from->code->id != incarnation->code->id)
+		parent_incarnation = jp_incarnations_find_at(
+			incarnations, start->task.ppid, incarnation->code->addr, start->before);
+		if (!parent_incarnation || parent_incarnation->published_time > start->after ||
+		    parent_incarnation->code->id != incarnation->code->id)
 			continue;
-		incarnation->published_time = from->published_time;
+		incarnation->published_time = parent_incarnation->published_time;
 	}
 }
 

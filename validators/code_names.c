@@ -31,17 +31,17 @@ struct jp_code_name jp_code_name_at(const struct jp_naming *naming,
 static const char *find_time_cause(const struct jp_incarnations *incarnations,
 				   const struct jp_code_name *name)
 {
-	const struct jp_truth_code *own = name->incarnation->code;
+	const struct jp_truth_code *own_code = name->incarnation->code;
 
-	for (size_t i = jp_incarnations_find_from(incarnations, own->pid, name->ip);
+	for (size_t i = jp_incarnations_find_from(incarnations, own_code->pid, name->ip);
 	     i < incarnations->count; i++) {
 		const struct jp_truth_code *code = incarnations->incarnations[i].code;
 
-		if (code->pid != own->pid || code->addr > name->ip)
+		if (code->pid != own_code->pid || code->addr > name->ip)
 			break;
-		if (code != own && name->ip - code->addr < code->size &&
+		if (code != own_code && name->ip - code->addr < code->size &&
 		    strcmp(code->name, name->recorded) == 0)
-			return code->loaded < own->loaded ? "stale" : "later";
+			return code->loaded < own_code->loaded ? "stale" : "later";
 	}
 	return NULL;
 }
@@ -101,17 +101,17 @@ const char *jp_code_name_text(const struct jp_code_name *name, char *text, size_
 {
 	const struct jp_truth_code *code = name->incarnation->code;
 	const struct jp_hider *hider = &name->incarnation->hider;
-	int used = snprintf(text, size, "%s+%#" PRIx64 ", loaded at %" PRIu64 ": %s%.60s (%s)",
-			    code->name, name->ip - code->addr, code->loaded,
-			    name->recorded ? "named " : "no name", name->recorded ?: "",
-			    jp_name_how_text[name->source]);
+	int length = snprintf(text, size, "%s+%#" PRIx64 ", loaded at %" PRIu64 ": %s%.60s (%s)",
+			      code->name, name->ip - code->addr, code->loaded,
+			      name->recorded ? "named " : "no name", name->recorded ?: "",
+			      jp_name_how_text[name->source]);
 
-	if (name->mapping && used >= 0 && (size_t)used < size)
-		used += snprintf(text + used, size - (size_t)used,
-				 ", in the mapping recorded at %" PRIu64 ": %.60s",
-				 name->mapping->since, name->mapping->name);
-	if (name->covered && used >= 0 && (size_t)used < size)
-		snprintf(text + used, size - (size_t)used,
+	if (name->mapping && length >= 0 && (size_t)length < size)
+		length += snprintf(text + length, size - (size_t)length,
+				   ", in the mapping recorded at %" PRIu64 ": %.60s",
+				   name->mapping->since, name->mapping->name);
+	if (name->covered && length >= 0 && (size_t)length < size)
+		snprintf(text + length, size - (size_t)length,
 			 "; %" PRIx64 "-%" PRIx64 " %.40s of %" PRIu64 " (offset %" PRIu64
 			 ", %s) hid it",
 			 hider->start, hider->end, hider->name, hider->time, hider->file_offset,

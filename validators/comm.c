@@ -66,11 +66,11 @@ static bool has_right_exec_flag(const struct comm *comm, const struct jp_task_na
 		return !event->comm.exec;
 	for (const struct jp_task_name *task_name = name; task_name->tid == event->tid;
 	     task_name--) {
-		bool now = task_name->before <= event->time + slack &&
-			   event->time <= task_name->after + slack;
+		bool is_possible = task_name->before <= event->time + slack &&
+				   event->time <= task_name->after + slack;
 
-		is_exec |= now && (task_name->exec || task_name->launch);
-		had_other_name |= now && !task_name->exec;
+		is_exec |= is_possible && (task_name->exec || task_name->launch);
+		had_other_name |= is_possible && !task_name->exec;
 		if (task_name == comm->tasks.names)
 			break;
 	}
@@ -95,22 +95,22 @@ static int judge_record(struct comm *comm, const struct jp_event *event)
 	bool is_synthesized = event->time < (info->first_enabled ?: 1);
 	const struct jp_task_name *name;
 	const char *cause;
-	bool right = may_have_had_name(comm, event->tid,
-				       is_synthesized
-					       ? info->sampling
-					       : jp_gate_reported_time(comm->view->evidence, event),
-				       event->comm.name, &name);
+	bool is_right = may_have_had_name(
+		comm, event->tid,
+		is_synthesized ? info->sampling
+			       : jp_gate_reported_time(comm->view->evidence, event),
+		event->comm.name, &name);
 
 	for (const struct jp_task_name *task_name = name;
-	     task_name && is_synthesized && !right && task_name > comm->tasks.names &&
+	     task_name && is_synthesized && !is_right && task_name > comm->tasks.names &&
 	     task_name[-1].tid == event->tid;
 	     task_name--)
-		right = task_name[-1].text && strcmp(task_name[-1].text, event->comm.name) == 0;
-	right |= is_synthesized && is_launcher(name, event->comm.name);
+		is_right = task_name[-1].text && strcmp(task_name[-1].text, event->comm.name) == 0;
+	is_right |= is_synthesized && is_launcher(name, event->comm.name);
 	comm->records++;
 	cause = !name || name->pid != event->pid
 			? jp_sample_stranger_cause(comm->view->evidence, event->pid)
-		: !right                                                  ? "other-text"
+		: !is_right                                               ? "other-text"
 		: !has_right_exec_flag(comm, name, event, is_synthesized) ? "other-exec"
 									  : NULL;
 	comm->wrong_records += cause != NULL;
@@ -126,12 +126,12 @@ static int judge_record(struct comm *comm, const struct jp_event *event)
 
 static int set_name(struct comm *comm, uint32_t tid, const char *text)
 {
-	struct jp_text *kept = jp_text_keep(&comm->texts, text, strlen(text));
-	struct thread_name *known = jp_map_at(&comm->names, tid, sizeof(*known));
+	struct jp_text *stored = jp_text_keep(&comm->texts, text, strlen(text));
+	struct thread_name *name = jp_map_at(&comm->names, tid, sizeof(*name));
 
-	if (!kept || !known)
+	if (!stored || !name)
 		return -ENOMEM;
-	known->text = kept->bytes;
+	name->text = stored->bytes;
 	return 0;
 }
 

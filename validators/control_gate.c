@@ -28,19 +28,21 @@ static bool was_disabled(const struct jp_evidence *evidence, const struct jp_eve
 	return true;
 }
 
-static bool omits_exec(const struct jp_evidence *evidence, uint32_t pid, uint64_t from, uint64_t to)
+static bool omits_exec(const struct jp_evidence *evidence, uint32_t pid, uint64_t from_ns,
+		       uint64_t to_ns)
 {
 	const struct jp_truth *truth = evidence->truth;
 	size_t i;
 
 	if (!jp_evidence_gates_records(evidence))
 		return false;
-	jp_search(i, truth->nr_acts, truth->acts[i].before < from);
-	for (; jp_groups_next(&truth->acts_of.lives, pid, &i) && truth->acts[i].before <= to; i++) {
+	jp_search(i, truth->nr_acts, truth->acts[i].before < from_ns);
+	for (; jp_groups_next(&truth->acts_of.lives, pid, &i) && truth->acts[i].before <= to_ns;
+	     i++) {
 		const struct jp_event *act = &truth->acts[i];
 
 		if (act->type == JP_EVENT_EXEC && act->task.how == JP_HOW_EXEC &&
-		    act->after <= to && was_disabled(evidence, act))
+		    act->after <= to_ns && was_disabled(evidence, act))
 			return true;
 	}
 	return false;
@@ -93,7 +95,7 @@ static void describe(const struct jp_left_out *left_out, char *text, size_t size
 			 left_out->ip, left_out->pid, left_out->act->before);
 }
 
-static int add_back(const struct jp_evidence *evidence, struct jp_extras *extras)
+static int add_back(const struct jp_evidence *evidence, struct jp_extras *added_records)
 {
 	const struct jp_intervals *intervals = &evidence->intervals;
 	int failed = 0;
@@ -110,10 +112,11 @@ static int add_back(const struct jp_evidence *evidence, struct jp_extras *extras
 		if (!snapshot)
 			continue;
 		comm.time = snapshot->before;
-		failed = jp_extras_add_event(extras, &comm);
+		failed = jp_extras_add_event(added_records, &comm);
 		for (size_t j = 0; j < snapshot->count && !failed; j++)
 			if (snapshot->maps[j].prot & JP_PROT_EXEC)
-				failed = jp_extras_add_map(extras, snapshot, &snapshot->maps[j]);
+				failed = jp_extras_add_map(added_records, snapshot,
+							   &snapshot->maps[j]);
 	}
 	return failed;
 }

@@ -61,7 +61,7 @@ static void describe(const struct jp_left_out *left_out, char *text, size_t size
 }
 
 static int add_back(const struct jp_evidence *evidence, enum jp_synth policy,
-		    struct jp_extras *extras)
+		    struct jp_extras *added_records)
 {
 	int failed = 0;
 
@@ -70,7 +70,8 @@ static int add_back(const struct jp_evidence *evidence, enum jp_synth policy,
 
 		for (size_t j = 0; !failed && j < snapshot->count; j++)
 			if (is_skipped_by_policy(evidence, policy, &snapshot->maps[j]))
-				failed = jp_extras_add_map(extras, snapshot, &snapshot->maps[j]);
+				failed = jp_extras_add_map(added_records, snapshot,
+							   &snapshot->maps[j]);
 	}
 	return failed;
 }
@@ -80,9 +81,9 @@ static bool omits_by_none(struct jp_left_out *left_out, uint64_t time)
 	return omits_mapping(left_out, JP_SYNTH_NONE);
 }
 
-static int add_back_by_none(const struct jp_evidence *evidence, struct jp_extras *extras)
+static int add_back_by_none(const struct jp_evidence *evidence, struct jp_extras *added_records)
 {
-	return add_back(evidence, JP_SYNTH_NONE, extras);
+	return add_back(evidence, JP_SYNTH_NONE, added_records);
 }
 
 static const struct jp_control snapshot_control = {
@@ -98,9 +99,9 @@ static bool omits_by_paths(struct jp_left_out *left_out, uint64_t time)
 	return omits_mapping(left_out, JP_SYNTH_PATHS);
 }
 
-static int add_back_by_paths(const struct jp_evidence *evidence, struct jp_extras *extras)
+static int add_back_by_paths(const struct jp_evidence *evidence, struct jp_extras *added_records)
 {
-	return add_back(evidence, JP_SYNTH_PATHS, extras);
+	return add_back(evidence, JP_SYNTH_PATHS, added_records);
 }
 
 static const struct jp_control pathless = {

@@ -63,7 +63,7 @@ static bool omits_thread(const struct jp_evidence *evidence, uint32_t tid)
 }
 
 /* Adds the mappings made in the window that still existed when the events were enabled. */
-static int add_back(const struct jp_evidence *evidence, struct jp_extras *extras)
+static int add_back(const struct jp_evidence *evidence, struct jp_extras *added_records)
 {
 	const struct jp_truth *truth = evidence->truth;
 	struct jp_replay *replay = jp_replay_new();
@@ -89,7 +89,7 @@ static int add_back(const struct jp_evidence *evidence, struct jp_extras *extras
 		event.map.pgoff = map->pgoff;
 		event.map.prot = map->prot;
 		event.map.name = map->name;
-		failed = jp_extras_add_event(extras, &event);
+		failed = jp_extras_add_event(added_records, &event);
 	}
 	jp_replay_free(replay);
 	return failed;

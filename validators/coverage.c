@@ -9,28 +9,28 @@
 
 /* Returns whether the names are equal, apart from the mark that a snapshot adds to the name of a
  * file that was removed or replaced. */
-static bool have_same_name(const struct jp_mapping *truth, const struct jp_mapping *known)
+static bool have_same_name(const struct jp_mapping *truth, const struct jp_mapping *mapping)
 {
 	size_t length = strlen(truth->name);
 
-	if (strncmp(truth->name, known->name, length) != 0)
+	if (strncmp(truth->name, mapping->name, length) != 0)
 		return false;
-	return !known->name[length] || (truth->backing == JP_BACKING_FILE &&
-					strcmp(known->name + length, " (deleted)") == 0);
+	return !mapping->name[length] || (truth->backing == JP_BACKING_FILE &&
+					  strcmp(mapping->name + length, " (deleted)") == 0);
 }
 
-bool jp_coverage_is_same_mapping(const struct jp_mapping *truth, const struct jp_mapping *known,
+bool jp_coverage_is_same_mapping(const struct jp_mapping *truth, const struct jp_mapping *mapping,
 				 uint64_t addr)
 {
 	/* Before v6.6 the kernel named only the whole heap [heap], and a part of it //anon. */
-	if (truth->backing == JP_BACKING_HEAP && known->backing == JP_BACKING_ANON)
+	if (truth->backing == JP_BACKING_HEAP && mapping->backing == JP_BACKING_ANON)
 		return true;
-	if (truth->backing != known->backing)
+	if (truth->backing != mapping->backing)
 		return false;
 	if (truth->backing != JP_BACKING_MEMFD && truth->backing != JP_BACKING_FILE)
 		return true;
-	return have_same_name(truth, known) &&
-	       addr - truth->start + truth->pgoff == addr - known->start + known->pgoff;
+	return have_same_name(truth, mapping) &&
+	       addr - truth->start + truth->pgoff == addr - mapping->start + mapping->pgoff;
 }
 
 JP_ORDER(compare_by_place, const struct jp_span *, jp_compare(*a, *b));

@@ -36,7 +36,7 @@ struct jp_coverage {
 /* Returns whether both mappings have the same backing at @addr, and the same name and offset if
  * that kind of backing has a name and an offset. The truth has no inodes: only offsets distinguish
  * two memfds of one name. */
-bool jp_coverage_is_same_mapping(const struct jp_mapping *truth, const struct jp_mapping *known,
+bool jp_coverage_is_same_mapping(const struct jp_mapping *truth, const struct jp_mapping *mapping,
 				 uint64_t addr);
 /* Stores in @coverage->found the spans of @pid that overlap @box, in their order in @spans. Returns
  * 0 or -ENOMEM. */

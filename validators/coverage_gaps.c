@@ -34,7 +34,7 @@ static int add_gap(struct jp_gaps *gaps, uint32_t pid, const struct jp_box *box)
 static int close_gaps(struct jp_gaps *gaps, struct jp_ranges **covered, const struct jp_span *span,
 		      uint64_t slack)
 {
-	const uint64_t from = span->open_before - jp_min(span->open_before, slack);
+	const uint64_t from_ns = span->open_before - jp_min(span->open_before, slack);
 	struct covered piece = {.end = span->mapping.start};
 	int failed = 0;
 
@@ -44,10 +44,10 @@ static int close_gaps(struct jp_gaps *gaps, struct jp_ranges **covered, const st
 		piece = *(const struct covered *)jp_ranges_find_at_or_above(*covered, start);
 		piece.start = start;
 		piece.end = jp_min(piece.end, span->mapping.end);
-		if (piece.end_time < from)
+		if (piece.end_time < from_ns)
 			failed = add_gap(
 				gaps, span->pid,
-				&(struct jp_box){start, piece.end, piece.end_time, from - 1});
+				&(struct jp_box){start, piece.end, piece.end_time, from_ns - 1});
 		piece.end_time = jp_max(piece.end_time, span->close_after);
 		failed = failed ?: jp_ranges_put(covered, &piece);
 	}
@@ -56,14 +56,14 @@ static int close_gaps(struct jp_gaps *gaps, struct jp_ranges **covered, const st
 
 static int add_last_gaps(struct jp_gaps *gaps, uint32_t pid, const struct jp_ranges *covered)
 {
-	const struct covered *one = jp_ranges_find_at_or_above(covered, 0);
+	const struct covered *range = jp_ranges_find_at_or_above(covered, 0);
 	int failed = 0;
 
-	for (; one && !failed; one = jp_ranges_find_at_or_above(covered, one->end))
-		if (one->end_time != UINT64_MAX)
-			failed = add_gap(
-				gaps, pid,
-				&(struct jp_box){one->start, one->end, one->end_time, UINT64_MAX});
+	for (; range && !failed; range = jp_ranges_find_at_or_above(covered, range->end))
+		if (range->end_time != UINT64_MAX)
+			failed = add_gap(gaps, pid,
+					 &(struct jp_box){range->start, range->end, range->end_time,
+							  UINT64_MAX});
 	return failed;
 }
 

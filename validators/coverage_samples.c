@@ -8,9 +8,9 @@
 #include "harness/base/search.h"
 
 /* Returns a span of the truth that may contain @ip at @time, or NULL. If there are several: the
- * first that is identical to @known, else the last. */
+ * first that is identical to @mapping, else the last. */
 static const struct jp_span *find_span(const struct jp_coverage *coverage, uint32_t pid,
-				       uint64_t ip, uint64_t time, const struct jp_mapping *known)
+				       uint64_t ip, uint64_t time, const struct jp_mapping *mapping)
 {
 	const struct jp_box box = {ip, ip + 1, time, time};
 	const struct jp_span *span, *last = NULL, *identical = NULL;
@@ -19,8 +19,8 @@ static const struct jp_span *find_span(const struct jp_coverage *coverage, uint3
 	     (span = jp_spans_next(coverage->view->truth, pid, &box, &cursor));) {
 		if (!last || span > last)
 			last = span;
-		if ((!identical || span < identical) && known &&
-		    jp_coverage_is_same_mapping(&span->mapping, known, ip))
+		if ((!identical || span < identical) && mapping &&
+		    jp_coverage_is_same_mapping(&span->mapping, mapping, ip))
 			identical = span;
 	}
 	return identical ?: last;
@@ -96,7 +96,7 @@ int jp_coverage_sample(struct jp_coverage *coverage, const struct jp_event *even
 {
 	const struct jp_truth *truth = coverage->evidence->truth;
 	const struct jp_span *span;
-	const struct jp_mapping *known;
+	const struct jp_mapping *mapping;
 	uint64_t ip, sp, time = event->time, slack = coverage->evidence->info.slack;
 	const char *cause;
 
@@ -107,8 +107,8 @@ int jp_coverage_sample(struct jp_coverage *coverage, const struct jp_event *even
 		return report_stray_sample(coverage, event, ip, "no-registers",
 					   "in emitted code's memory, without registers");
 	}
-	known = jp_replay_find(coverage->view->spaces, event->pid, ip);
-	span = find_span(coverage, event->pid, ip, time, known);
+	mapping = jp_replay_find(coverage->view->spaces, event->pid, ip);
+	span = find_span(coverage, event->pid, ip, time, mapping);
 	if (!jp_truth_code_at(truth, event->pid, ip, time)) {
 		if (!span || jp_truth_code_at(truth, event->pid, ip, time + slack) ||
 		    jp_truth_code_at(truth, event->pid, ip, time < slack ? 0 : time - slack))
@@ -127,9 +127,9 @@ int jp_coverage_sample(struct jp_coverage *coverage, const struct jp_event *even
 					coverage, event, ip, cause,
 					"in a function for which the truth has no mapping");
 	}
-	/* If @known differs, judge_piece() in mapping_coverage.c reports the mapping. */
-	if (known && known->prot & JP_PROT_EXEC &&
-	    jp_coverage_is_same_mapping(&span->mapping, known, ip))
+	/* If @mapping differs, judge_piece() in mapping_coverage.c reports the mapping. */
+	if (mapping && mapping->prot & JP_PROT_EXEC &&
+	    jp_coverage_is_same_mapping(&span->mapping, mapping, ip))
 		coverage->samples_known++;
 	return 0;
 }

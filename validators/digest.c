@@ -3,12 +3,12 @@
 
 #include "harness/base/digest.h"
 
-static uint64_t digest_attributes(const struct jp_event_asked *asked)
+static uint64_t digest_attributes(const struct jp_event_asked *requested)
 {
 	const uint64_t words[] = {
-		asked->regs,  asked->stack,  asked->max_stack,  asked->period,
-		asked->clock, asked->chain,  asked->user_chain, asked->kernel_chain,
-		asked->user,  asked->kernel, asked->timed,      asked->inherit,
+		requested->regs,  requested->stack,  requested->max_stack,  requested->period,
+		requested->clock, requested->chain,  requested->user_chain, requested->kernel_chain,
+		requested->user,  requested->kernel, requested->timed,      requested->inherit,
 	};
 
 	return jp_digest_bytes(0, words, sizeof(words));

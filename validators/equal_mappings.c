@@ -62,17 +62,17 @@ struct mapping_difference {
 static const struct jp_role stated_mappings = {.column = "mapped"};
 static const struct jp_role equal_records = {.faults = "mapped"};
 
-/* Returns the cause why the capture still has @known at @time where the truth's last mapping was
- * @last (NULL: none). "invented": @known never existed. */
-static const char *find_extra_cause(const struct equal *equal, const struct jp_executable *last,
-				    const struct jp_mapping *known, uint64_t time)
+/* Returns the cause why the capture still has @mapping at @time where the truth's last mapping was
+ * @last (NULL: none). "invented": @mapping never existed. */
+static const char *find_extra_cause(const struct equal *state, const struct jp_executable *last,
+				    const struct jp_mapping *mapping, uint64_t time)
 {
 	const struct jp_control *control;
 
-	if (!last || known->since > last->close_after + equal->evidence->info.slack)
+	if (!last || mapping->since > last->close_after + state->evidence->info.slack)
 		return "invented";
 	control =
-		jp_control_find_missing_exec(equal->evidence, last->pid, last->close_before, time);
+		jp_control_find_missing_exec(state->evidence, last->pid, last->close_before, time);
 	if (control)
 		return control->name;
 	switch (last->closed_by) {
@@ -91,25 +91,25 @@ static const char *find_extra_cause(const struct equal *equal, const struct jp_e
 	}
 }
 
-/* Stores in *@first whether @different has not been counted yet. A difference counts once for each
+/* Stores in *@first whether @difference has not been counted yet. A difference counts once for each
  * operation that caused it, because cases bound it by the number of operations. Without an
  * operation it counts once for each piece, once for a process without any mapping in the capture,
  * or once for each record. Returns 0 or -ENOMEM. */
-static int mark_difference_counted(struct equal *equal, uint32_t pid,
-				   const struct mapping_difference *different, bool *first)
+static int mark_difference_counted(struct equal *state, uint32_t pid,
+				   const struct mapping_difference *difference, bool *first)
 {
-	const struct jp_executable *truth = different->truth, *last = different->last_true;
-	const bool is_extra = !truth && last && strcmp(different->cause, "invented") != 0;
+	const struct jp_executable *truth = difference->truth, *last = difference->last_true;
+	const bool is_extra = !truth && last && strcmp(difference->cause, "invented") != 0;
 	uint64_t identity = is_extra         ? last->close_before
-			    : equal->nothing ? 0
-			    : truth && !different->recorded_mapping
-				    ? (equal->truth.memories[truth->memory].act
+			    : state->nothing ? 0
+			    : truth && !difference->recorded_mapping
+				    ? (state->truth.memories[truth->memory].act
 					       ? truth->open_before
-					       : (uint64_t)(truth - equal->truth.list))
-				    : different->recorded_mapping->record_offset;
-	uint64_t kind = !truth ? 0 : different->recorded_mapping ? 1 : equal->nothing ? 3 : 2;
+					       : (uint64_t)(truth - state->truth.list))
+				    : difference->recorded_mapping->record_offset;
+	uint64_t kind = !truth ? 0 : difference->recorded_mapping ? 1 : state->nothing ? 3 : 2;
 	uint64_t key = (uint64_t)(is_extra ? last->pid : pid) << 42 ^ identity << 2 ^ kind;
-	uint64_t *listed = jp_map_at(&equal->listed, key, sizeof(*listed));
+	uint64_t *listed = jp_map_at(&state->listed, key, sizeof(*listed));
 
 	if (!listed)
 		return -ENOMEM;
@@ -118,26 +118,26 @@ static int mark_difference_counted(struct equal *equal, uint32_t pid,
 	return 0;
 }
 
-static const char *get_name(const struct equal *equal, const struct jp_executable *executable)
+static const char *get_name(const struct equal *state, const struct jp_executable *executable)
 {
-	const struct jp_memory *memory = &equal->truth.memories[executable->memory];
+	const struct jp_memory *memory = &state->truth.memories[executable->memory];
 
 	return memory->line && *memory->line->name     ? memory->line->name
 	       : memory->act && *memory->act->map.name ? memory->act->map.name
 						       : "(no name)";
 }
 
-/* Reports @different and increments *@count, unless it is reported already. Returns 0 or
+/* Reports @difference and increments *@count, unless it is reported already. Returns 0 or
  * -ENOMEM. */
-static int report(struct equal *equal, const struct jp_mapping_point *point,
-		  const struct mapping_difference *different, uint64_t *count)
+static int report(struct equal *state, const struct jp_mapping_point *point,
+		  const struct mapping_difference *difference, uint64_t *count)
 {
-	const struct jp_executable *truth = different->truth;
-	const struct jp_mapping *known = different->recorded_mapping;
-	const struct jp_procmap *line = truth ? equal->truth.memories[truth->memory].line : NULL;
+	const struct jp_executable *truth = difference->truth;
+	const struct jp_mapping *mapping = difference->recorded_mapping;
+	const struct jp_procmap *line = truth ? state->truth.memories[truth->memory].line : NULL;
 	char shown_text[128] = "nothing", true_text[128] = "nothing";
 	bool is_first;
-	int failed = mark_difference_counted(equal, point->pid, different, &is_first);
+	int failed = mark_difference_counted(state, point->pid, difference, &is_first);
 
 	if (failed || !is_first)
 		return failed;
@@ -146,23 +146,23 @@ static int report(struct equal *equal, const struct jp_mapping_point *point,
 		snprintf(shown_text, sizeof(shown_text),
 			 "%" PRIx64 "-%" PRIx64 " prot %u %c inode %" PRIu64 " %.60s", truth->start,
 			 truth->end, truth->prot, line ? line->shared : '?', line ? line->ino : 0,
-			 get_name(equal, truth));
-	if (known)
+			 get_name(state, truth));
+	if (mapping)
 		snprintf(true_text, sizeof(true_text),
 			 "%" PRIx64 "-%" PRIx64 " prot %u flags %x inode %" PRIu64
 			 " %.60s of %" PRIu64,
-			 known->start, known->end, known->prot, known->flags, known->ino,
-			 known->name, known->since);
+			 mapping->start, mapping->end, mapping->prot, mapping->flags, mapping->ino,
+			 mapping->name, mapping->since);
 	return jp_findings_count_failure(
-		&equal->view->findings, different->metric, different->cause,
+		&state->view->findings, difference->metric, difference->cause,
 		"pid %u, %" PRIx64 "-%" PRIx64 " at %" PRIu64 ": there is %s; the capture has %s",
-		point->pid, different->start, different->end, point->time, shown_text, true_text);
+		point->pid, difference->start, difference->end, point->time, shown_text, true_text);
 }
 
-static bool certainly_exists(const struct equal *equal, const struct jp_executable *executable,
+static bool certainly_exists(const struct equal *state, const struct jp_executable *executable,
 			     uint64_t time)
 {
-	const uint64_t slack = equal->evidence->info.slack;
+	const uint64_t slack = state->evidence->info.slack;
 
 	return executable->open_after + slack <= time &&
 	       (executable->close_before == UINT64_MAX || time + slack <= executable->close_before);
@@ -180,36 +180,36 @@ static uint64_t find_start(const struct jp_truth *truth, uint32_t pid, uint64_t 
 
 /* Returns the piece at @addr of @pid that ended last before @time, but not in an earlier process of
  * the same number, or NULL. */
-static const struct jp_executable *find_last_ended(const struct equal *equal, uint32_t pid,
+static const struct jp_executable *find_last_ended(const struct equal *state, uint32_t pid,
 						   uint64_t addr, uint64_t time)
 {
-	const uint64_t slack = equal->evidence->info.slack;
-	const uint64_t start = find_start(equal->evidence->truth, pid, time);
+	const uint64_t slack = state->evidence->info.slack;
+	const uint64_t start = find_start(state->evidence->truth, pid, time);
 	const struct jp_executable *executable, *last = NULL;
 	size_t cursor = SIZE_MAX;
 
-	while ((executable = jp_executables_next(&equal->truth, pid, addr, addr + 1, &cursor)))
+	while ((executable = jp_executables_next(&state->truth, pid, addr, addr + 1, &cursor)))
 		if (executable->close_before > start && executable->close_after <= time + slack &&
 		    (!last || executable->close_after > last->close_after))
 			last = executable;
 	return last;
 }
 
-/* Returns the first segment of a file that the program loader mapped as @known describes, at least
- * up to @end, or NULL. Of several, returns the last before @time: a pid may be reused. */
-static const struct jp_executable *find_loaded_segment(const struct equal *equal, uint32_t pid,
-						       const struct jp_mapping *known, uint64_t end,
-						       uint64_t time)
+/* Returns the first segment of a file that the program loader mapped as @mapping describes, at
+ * least up to @end, or NULL. Of several, returns the last before @time: a pid may be reused. */
+static const struct jp_executable *find_loaded_segment(const struct equal *state, uint32_t pid,
+						       const struct jp_mapping *mapping,
+						       uint64_t end, uint64_t time)
 {
 	/* The kernel may place [vdso] in a gap of the file, so that its mapping has two parts. */
-	const uint64_t start = known->start - known->pgoff;
+	const uint64_t start = mapping->start - mapping->pgoff;
 	const struct jp_executable *executable, *last = NULL;
 	size_t cursor = SIZE_MAX;
 
-	while ((executable = jp_executables_next(&equal->truth, pid, start, start + 1, &cursor)))
-		if (executable->open_before <= time + equal->evidence->info.slack &&
-		    jp_executable_is_loaded(&equal->truth, executable, start, end) &&
-		    equal->truth.memories[executable->memory].line->ino == known->ino &&
+	while ((executable = jp_executables_next(&state->truth, pid, start, start + 1, &cursor)))
+		if (executable->open_before <= time + state->evidence->info.slack &&
+		    jp_executable_is_loaded(&state->truth, executable, start, end) &&
+		    state->truth.memories[executable->memory].line->ino == mapping->ino &&
 		    (!last || executable->close_after > last->close_after))
 			last = executable;
 	return last;
@@ -218,14 +218,14 @@ static const struct jp_executable *find_loaded_segment(const struct equal *equal
 /* Returns whether the capture can contain @truth. Only a snapshot shows the kernel's [vsyscall]
  * page, and a gate leaves it out. The record of a later exec discards the snapshot, whose records
  * come first. */
-static bool is_visible(const struct equal *equal, const struct jp_executable *truth, uint64_t time)
+static bool is_visible(const struct equal *state, const struct jp_executable *truth, uint64_t time)
 {
-	const struct jp_capture_info *info = &equal->evidence->info;
-	const struct jp_snapshots *snapshots = &equal->evidence->snapshots;
+	const struct jp_capture_info *info = &state->evidence->info;
+	const struct jp_snapshots *snapshots = &state->evidence->snapshots;
 
 	if (truth->start < USER_END)
 		return true;
-	if (jp_evidence_gated(equal->evidence) ||
+	if (jp_evidence_gated(state->evidence) ||
 	    truth->open_after >= (info->first_enabled ?: info->enabled))
 		return false;
 	for (size_t i = 0; i < snapshots->count; i++)
@@ -239,160 +239,162 @@ static bool is_visible(const struct equal *equal, const struct jp_executable *tr
 /* Judges a mapping that inject removed. Removing a mapping of a file is a fault; of emitted memory,
  * inject needs to keep only the code. If an attach does not watch the process, only the jitdump
  * describes it, so nothing is a fault. */
-static int judge_removed_mapping(struct equal *equal, const struct jp_mapping_point *point,
-				 const struct mapping_difference *different)
+static int judge_removed_mapping(struct equal *state, const struct jp_mapping_point *point,
+				 const struct mapping_difference *difference)
 {
-	const struct jp_memory *memory = &equal->truth.memories[different->truth->memory];
+	const struct jp_memory *memory = &state->truth.memories[difference->truth->memory];
 
-	equal->removed += different->end - different->start;
+	state->removed += difference->end - difference->start;
 	if (memory->act || !memory->line || *memory->line->name != '/' ||
-	    jp_evidence_is_process_older(equal->evidence, point->pid, point->time))
+	    jp_evidence_is_process_older(state->evidence, point->pid, point->time))
 		return 0;
-	return report(equal, point, different, &equal->removed_files);
+	return report(state, point, difference, &state->removed_files);
 }
 
 /* Judges a piece of a mapping that a profiler's stream contains. A stream record that is older than
  * the truth's mapping describes another mapping. Its time 0 means the start of the capture. */
-static int judge_recorded_piece(struct equal *equal, const struct jp_mapping_point *point,
-				struct mapping_difference *stated)
+static int judge_recorded_piece(struct equal *state, const struct jp_mapping_point *point,
+				struct mapping_difference *difference)
 {
-	const uint64_t since = stated->recorded_mapping->since ?: equal->evidence->watched.started;
-	bool is_untrue = stated->cause && strcmp(stated->cause, "invented") == 0;
+	const uint64_t start_time =
+		difference->recorded_mapping->since ?: state->evidence->watched.started;
+	bool is_untrue = difference->cause && strcmp(difference->cause, "invented") == 0;
 
-	equal->nr_stated++;
-	if (stated->truth) {
-		is_untrue = stated->cause && strcmp(stated->cause, "offset") == 0 &&
-			    since >= stated->truth->open_before;
-		stated->metric = "mappings.differs";
+	state->nr_stated++;
+	if (difference->truth) {
+		is_untrue = difference->cause && strcmp(difference->cause, "offset") == 0 &&
+			    start_time >= difference->truth->open_before;
+		difference->metric = "mappings.differs";
 	}
-	return is_untrue ? report(equal, point, stated, &equal->untrue) : 0;
+	return is_untrue ? report(state, point, difference, &state->untrue) : 0;
 }
 
 /* Judges [@start, @end), within which no mapping begins or ends. @first: index of the first piece
  * that may end above @start. */
-static int judge_piece(struct equal *equal, const struct jp_mapping_point *point, size_t first,
+static int judge_piece(struct equal *state, const struct jp_mapping_point *point, size_t first,
 		       uint64_t start, uint64_t end)
 {
-	const struct jp_evidence *evidence = equal->evidence;
-	const struct jp_mapping *known = jp_replay_find(equal->spaces, point->pid, start);
-	const struct jp_executable *truth = NULL, *loaded = NULL;
-	struct mapping_difference different = {.start = start, .end = end};
+	const struct jp_evidence *evidence = state->evidence;
+	const struct jp_mapping *mapping = jp_replay_find(state->spaces, point->pid, start);
+	const struct jp_executable *truth = NULL, *executable = NULL;
+	struct mapping_difference difference = {.start = start, .end = end};
 	bool is_possible = false;
 
-	for (size_t i = first; i < equal->nr_now && equal->current[i]->start <= start; i++) {
-		if (equal->current[i]->end <= start)
+	for (size_t i = first; i < state->nr_now && state->current[i]->start <= start; i++) {
+		if (state->current[i]->end <= start)
 			continue;
 		is_possible = true;
-		if (certainly_exists(equal, equal->current[i], point->time))
-			truth = equal->current[i];
+		if (certainly_exists(state, state->current[i], point->time))
+			truth = state->current[i];
 	}
-	if (known && !(known->prot & JP_PROT_EXEC))
-		known = NULL;
-	if ((!truth && !known) || (!known && !is_visible(equal, truth, point->time)))
+	if (mapping && !(mapping->prot & JP_PROT_EXEC))
+		mapping = NULL;
+	if ((!truth && !mapping) || (!mapping && !is_visible(state, truth, point->time)))
 		return 0;
 	if (!truth)
-		loaded = find_loaded_segment(equal, point->pid, known, end, point->time);
+		executable = find_loaded_segment(state, point->pid, mapping, end, point->time);
 	/* The program loader changes mappings later without a record; the truth lacks this, too. */
-	is_possible |= loaded && jp_executable_may_exist(loaded, point->time, point->time,
-							 evidence->info.slack);
+	is_possible |= executable && jp_executable_may_exist(executable, point->time, point->time,
+							     evidence->info.slack);
 	if (!truth && is_possible) {
-		equal->nr_unjudged += equal->injected ? 0 : end - start;
+		state->nr_unjudged += state->injected ? 0 : end - start;
 		return 0;
 	}
-	different.truth = truth;
-	different.recorded_mapping = known;
-	different.metric = "injected.missing";
-	different.cause = "taken";
-	if (equal->injected)
-		return known ? 0 : judge_removed_mapping(equal, point, &different);
-	equal->nr_compared += end - start;
+	difference.truth = truth;
+	difference.recorded_mapping = mapping;
+	difference.metric = "injected.missing";
+	difference.cause = "taken";
+	if (state->injected)
+		return mapping ? 0 : judge_removed_mapping(state, point, &difference);
+	state->nr_compared += end - start;
 	if (!truth) {
-		different.metric = "mappings.extra";
-		different.last_true =
-			find_last_ended(equal, point->pid, start, point->time) ?: loaded;
+		difference.metric = "mappings.extra";
+		difference.last_true =
+			find_last_ended(state, point->pid, start, point->time) ?: executable;
 		/* The parent unmapped the memory before the fork; munmap() is not recorded. */
-		if (!different.last_true)
-			different.last_true =
-				find_last_ended(equal, known->pid, start, point->time);
-		different.cause = find_extra_cause(equal, different.last_true, known, point->time);
-		if (equal->evidence->declared.observed)
-			return judge_recorded_piece(equal, point, &different);
-		return report(equal, point, &different, &equal->nr_extra);
+		if (!difference.last_true)
+			difference.last_true =
+				find_last_ended(state, mapping->pid, start, point->time);
+		difference.cause =
+			find_extra_cause(state, difference.last_true, mapping, point->time);
+		if (state->evidence->declared.observed)
+			return judge_recorded_piece(state, point, &difference);
+		return report(state, point, &difference, &state->nr_extra);
 	}
-	if (known)
-		different.cause = jp_mapping_differs(&equal->truth.memories[truth->memory], truth,
-						     known, start);
-	if (equal->evidence->declared.observed)
-		return known ? judge_recorded_piece(equal, point, &different) : 0;
-	if (known && !different.cause) {
-		equal->nr_equal += end - start;
+	if (mapping)
+		difference.cause = jp_mapping_differs(&state->truth.memories[truth->memory], truth,
+						      mapping, start);
+	if (state->evidence->declared.observed)
+		return mapping ? judge_recorded_piece(state, point, &difference) : 0;
+	if (mapping && !difference.cause) {
+		state->nr_equal += end - start;
 		return 0;
 	}
 	/* The mapping has no record; the capture still shows an older mapping. */
-	if (!known || known->since + evidence->info.slack < truth->open_before)
-		different.cause =
-			jp_unmapped(evidence, equal->view->recorded, point->pid, start, point->time)
+	if (!mapping || mapping->since + evidence->info.slack < truth->open_before)
+		difference.cause =
+			jp_unmapped(evidence, state->view->recorded, point->pid, start, point->time)
 				.cause;
-	if (known) {
-		different.metric = "mappings.differs";
-		return report(equal, point, &different, &equal->nr_different);
+	if (mapping) {
+		difference.metric = "mappings.differs";
+		return report(state, point, &difference, &state->nr_different);
 	}
-	different.metric = "mappings.missing";
-	return report(equal, point, &different, &equal->nr_missing);
+	difference.metric = "mappings.missing";
+	return report(state, point, &difference, &state->nr_missing);
 }
 
-static int add_borders(struct equal *equal, uint64_t start, uint64_t end)
+static int add_borders(struct equal *state, uint64_t start, uint64_t end)
 {
-	if (!jp_array_reserve(&equal->borders, &equal->borders_capacity, equal->nr_borders + 2))
+	if (!jp_array_reserve(&state->borders, &state->borders_capacity, state->nr_borders + 2))
 		return -ENOMEM;
-	equal->borders[equal->nr_borders++] = start;
-	equal->borders[equal->nr_borders++] = end;
+	state->borders[state->nr_borders++] = start;
+	state->borders[state->nr_borders++] = end;
 	return 0;
 }
 
 /* Collects the pieces of truth and capture at @point, and all their borders. */
-static int collect_pieces(struct equal *equal, const struct jp_mapping_point *point)
+static int collect_pieces(struct equal *state, const struct jp_mapping_point *point)
 {
 	const struct jp_executable *executable;
-	const struct jp_mapping *known;
+	const struct jp_mapping *mapping;
 	size_t cursor = SIZE_MAX;
 	int failed = 0;
 
-	equal->nr_now = equal->nr_borders = 0;
-	equal->nothing = true;
-	while (!failed && (executable = jp_executables_next(&equal->truth, point->pid, 0,
+	state->nr_now = state->nr_borders = 0;
+	state->nothing = true;
+	while (!failed && (executable = jp_executables_next(&state->truth, point->pid, 0,
 							    UINT64_MAX, &cursor))) {
 		if (!jp_executable_may_exist(executable, point->time, point->time,
-					     equal->evidence->info.slack))
+					     state->evidence->info.slack))
 			continue;
-		if (!jp_array_reserve(&equal->current, &equal->now_capacity, equal->nr_now + 1))
+		if (!jp_array_reserve(&state->current, &state->now_capacity, state->nr_now + 1))
 			return -ENOMEM;
-		equal->current[equal->nr_now++] = executable;
-		failed = add_borders(equal, executable->start, executable->end);
+		state->current[state->nr_now++] = executable;
+		failed = add_borders(state, executable->start, executable->end);
 	}
-	for (known = jp_replay_find_at_or_above(equal->spaces, point->pid, 0); !failed && known;
-	     known = jp_replay_find_at_or_above(equal->spaces, point->pid, known->end))
-		if (known->prot & JP_PROT_EXEC) {
-			equal->nothing = false;
-			failed = add_borders(equal, known->start, known->end);
+	for (mapping = jp_replay_find_at_or_above(state->spaces, point->pid, 0); !failed && mapping;
+	     mapping = jp_replay_find_at_or_above(state->spaces, point->pid, mapping->end))
+		if (mapping->prot & JP_PROT_EXEC) {
+			state->nothing = false;
+			failed = add_borders(state, mapping->start, mapping->end);
 		}
-	jp_sort(equal->borders, equal->nr_borders, jp_compare_by_value);
+	jp_sort(state->borders, state->nr_borders, jp_compare_by_value);
 	return failed;
 }
 
-static int judge_point(struct equal *equal, const struct jp_mapping_point *point)
+static int judge_point(struct equal *state, const struct jp_mapping_point *point)
 {
-	int failed = collect_pieces(equal, point);
+	int failed = collect_pieces(state, point);
 	size_t first = 0;
 
-	equal->nr_marks += point->mark && !equal->injected;
-	for (size_t i = 1; !failed && i < equal->nr_borders; i++) {
-		const uint64_t start = equal->borders[i - 1], end = equal->borders[i];
+	state->nr_marks += point->mark && !state->injected;
+	for (size_t i = 1; !failed && i < state->nr_borders; i++) {
+		const uint64_t start = state->borders[i - 1], end = state->borders[i];
 
-		while (first < equal->nr_now && equal->current[first]->end <= start)
+		while (first < state->nr_now && state->current[first]->end <= start)
 			first++;
 		if (start < end)
-			failed = judge_piece(equal, point, first, start, end);
+			failed = judge_piece(state, point, first, start, end);
 	}
 	return failed;
 }
@@ -400,47 +402,47 @@ static int judge_point(struct equal *equal, const struct jp_mapping_point *point
 static int begin(struct jp_view *view, struct jp_error *err)
 {
 	const struct jp_truth *truth = view->evidence->truth;
-	struct equal *equal = view->state;
+	struct equal *state = view->state;
 
 	/* The truth contains executable memory only. */
 	if (truth->version < JP_TRUTH_VERSION_MAPS || view->evidence->declared.no_protections)
 		return 1;
-	equal->view = view;
-	equal->evidence = view->evidence;
-	equal->spaces = view->spaces;
-	equal->points =
-		(struct jp_mapping_points){.evidence = view->evidence, .truth = &equal->truth};
-	return jp_executables_load(&equal->truth, truth, err)
-		       ?: jp_mapping_points_find(&equal->points, err);
+	state->view = view;
+	state->evidence = view->evidence;
+	state->spaces = view->spaces;
+	state->points =
+		(struct jp_mapping_points){.evidence = view->evidence, .truth = &state->truth};
+	return jp_executables_load(&state->truth, truth, err)
+		       ?: jp_mapping_points_find(&state->points, err);
 }
 
-static int judge_points(struct equal *equal, uint64_t time)
+static int judge_points(struct equal *state, uint64_t time)
 {
 	int failed = 0;
 
-	while (!failed && equal->next < equal->points.count &&
-	       equal->points.list[equal->next].time < time)
-		failed = judge_point(equal, &equal->points.list[equal->next++]);
+	while (!failed && state->next < state->points.count &&
+	       state->points.list[state->next].time < time)
+		failed = judge_point(state, &state->points.list[state->next++]);
 	return failed;
 }
 
 /* Judges the rest of perf.data and restarts with injected.data. */
-static int switch_to_injected(struct equal *equal)
+static int switch_to_injected(struct equal *state)
 {
-	int failed = judge_points(equal, UINT64_MAX);
+	int failed = judge_points(state, UINT64_MAX);
 
-	equal->injected = true;
-	equal->spaces = equal->view->spaces;
-	equal->next = 0;
+	state->injected = true;
+	state->spaces = state->view->spaces;
+	state->next = 0;
 	return failed;
 }
 
 static int advance_to(struct jp_view *view, uint64_t time)
 {
-	struct equal *equal = view->state;
-	int failed = view->in_injected && !equal->injected ? switch_to_injected(equal) : 0;
+	struct equal *state = view->state;
+	int failed = view->in_injected && !state->injected ? switch_to_injected(state) : 0;
 
-	return failed ?: judge_points(equal, time);
+	return failed ?: judge_points(state, time);
 }
 
 /* Does nothing: only the state of the replay at each point matters. */
@@ -451,37 +453,37 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 
 static int end(struct jp_view *view, struct jp_error *err)
 {
-	struct equal *equal = view->state;
+	struct equal *state = view->state;
 	struct jp_findings *findings = &view->findings;
-	int failed = judge_points(equal, UINT64_MAX);
+	int failed = judge_points(state, UINT64_MAX);
 
 	if (failed)
 		return failed;
-	if (equal->points.count && !equal->nr_compared && equal->evidence->truth->nr_activations)
+	if (state->points.count && !state->nr_compared && state->evidence->truth->nr_activations)
 		return jp_fail(err, ENODATA, "no mapping was compared at any of %zu moments",
-			       equal->points.count);
-	if (equal->evidence->declared.observed) {
+			       state->points.count);
+	if (state->evidence->declared.observed) {
 		jp_findings_add_with_role(findings, &stated_mappings,
 					  jp_metric_rate("mappings.told",
-							 equal->nr_stated - equal->untrue,
-							 equal->nr_stated));
+							 state->nr_stated - state->untrue,
+							 state->nr_stated));
 		return 0;
 	}
 	/* in KiB */
-	jp_findings_add_rate(findings, "mappings.bytes", equal->nr_equal >> 10,
-			     equal->nr_compared >> 10);
-	jp_findings_add_count(findings, "mappings.unjudged", equal->nr_unjudged >> 10);
-	jp_findings_add_count(findings, "mappings.marks", equal->nr_marks);
+	jp_findings_add_rate(findings, "mappings.bytes", state->nr_equal >> 10,
+			     state->nr_compared >> 10);
+	jp_findings_add_count(findings, "mappings.unjudged", state->nr_unjudged >> 10);
+	jp_findings_add_count(findings, "mappings.marks", state->nr_marks);
 	jp_findings_add_with_role(findings, &equal_records,
-				  jp_metric_count("mappings.missing", equal->nr_missing));
+				  jp_metric_count("mappings.missing", state->nr_missing));
 	jp_findings_add_with_role(findings, &equal_records,
-				  jp_metric_count("mappings.extra", equal->nr_extra));
+				  jp_metric_count("mappings.extra", state->nr_extra));
 	jp_findings_add_with_role(findings, &equal_records,
-				  jp_metric_count("mappings.differs", equal->nr_different));
-	if (!equal->injected)
+				  jp_metric_count("mappings.differs", state->nr_different));
+	if (!state->injected)
 		return 0;
-	jp_findings_add_count(findings, "injected.missing", equal->removed_files);
-	jp_findings_add_count(findings, "injected.taken", equal->removed);
+	jp_findings_add_count(findings, "injected.missing", state->removed_files);
+	jp_findings_add_count(findings, "injected.taken", state->removed);
 	return 0;
 }
 

@@ -59,34 +59,35 @@ static int list_files(const struct jp_truth *truth, uint32_t pid,
 	return 0;
 }
 
-/* Returns the attribute in which @known differs from @file, as a cause id, or NULL. */
-static const char *find_difference(const struct jp_truth_file *file, const struct jp_mapping *known)
+/* Returns the attribute in which @mapping differs from @file, as a cause id, or NULL. */
+static const char *find_difference(const struct jp_truth_file *file,
+				   const struct jp_mapping *mapping)
 {
 	size_t length = strlen(file->path);
 	const char *id = file->build_id, *end = strchr(id, ' ');
 
 	/* Programs and libraries can run from /dev/shm and from a memfd. */
-	if (known->backing != JP_BACKING_FILE && known->backing != JP_BACKING_SHM &&
-	    known->backing != JP_BACKING_MEMFD)
+	if (mapping->backing != JP_BACKING_FILE && mapping->backing != JP_BACKING_SHM &&
+	    mapping->backing != JP_BACKING_MEMFD)
 		return "no-file";
-	if (known->build_id_size && *id != '-') {
+	if (mapping->build_id_size && *id != '-') {
 		char byte[3];
 
-		if ((size_t)(end - id) != 2 * (size_t)known->build_id_size)
+		if ((size_t)(end - id) != 2 * (size_t)mapping->build_id_size)
 			return "other-build-id";
-		for (size_t i = 0; i < known->build_id_size; i++) {
-			snprintf(byte, sizeof(byte), "%02x", known->build_id[i]);
+		for (size_t i = 0; i < mapping->build_id_size; i++) {
+			snprintf(byte, sizeof(byte), "%02x", mapping->build_id[i]);
 			if (memcmp(byte, id + 2 * i, 2) != 0)
 				return "other-build-id";
 		}
 	}
 	/* A build id replaces the inode in a record (5.12). */
-	if (known->ino && known->ino != file->ino)
+	if (mapping->ino && mapping->ino != file->ino)
 		return "other-inode";
-	if (known->ino && (known->maj != file->maj || known->min != file->min))
+	if (mapping->ino && (mapping->maj != file->maj || mapping->min != file->min))
 		return "other-device";
-	if (strncmp(known->name, file->path, length) != 0 ||
-	    (known->name[length] && strcmp(known->name + length, DELETED) != 0))
+	if (strncmp(mapping->name, file->path, length) != 0 ||
+	    (mapping->name[length] && strcmp(mapping->name + length, DELETED) != 0))
 		return "other-name";
 	return NULL;
 }
@@ -97,85 +98,88 @@ static int compare_path(const char *path, const char *name, size_t length)
 	return strncmp(path, name, length) ?: path[length] != '\0';
 }
 
-/* Returns whether @known maps one of @files that was no longer mapped at @time. @length: bytes of
+/* Returns whether @mapping maps one of @files that was no longer mapped at @time. @length: bytes of
  * its name without DELETED. */
 static bool is_earlier_mapped_file(const struct process_files *files,
-				   const struct jp_mapping *known, size_t length, uint64_t time)
+				   const struct jp_mapping *mapping, size_t length, uint64_t time)
 {
 	const struct jp_truth_file *list = files->list;
 	size_t i;
 
-	jp_search(i, files->count, compare_path(list[i].path, known->name, length) < 0);
+	jp_search(i, files->count, compare_path(list[i].path, mapping->name, length) < 0);
 	for (; i < files->count && list[i].until <= time &&
-	       !compare_path(list[i].path, known->name, length);
+	       !compare_path(list[i].path, mapping->name, length);
 	     i++)
-		if (!find_difference(&list[i], known))
+		if (!find_difference(&list[i], mapping))
 			return true;
 	return false;
 }
 
 /* Returns the cause why the capture has another file than @file, or NULL if out of memory. */
 static const char *find_identity_cause(struct jp_files *files, const struct jp_truth_file *file,
-				       const struct jp_mapping *known, const char *difference)
+				       const struct jp_mapping *mapping, const char *difference)
 {
-	const size_t length = strlen(known->name), end = strlen(DELETED);
-	struct process_files *all = jp_map_at(&files->by_path, file->pid, sizeof(*all));
+	const size_t length = strlen(mapping->name), end = strlen(DELETED);
+	struct process_files *process_files_found =
+		jp_map_at(&files->by_path, file->pid, sizeof(*process_files_found));
 
-	if (!all ||
-	    (!all->count && list_files(files->evidence->truth, file->pid, compare_by_path, all)))
+	if (!process_files_found ||
+	    (!process_files_found->count &&
+	     list_files(files->evidence->truth, file->pid, compare_by_path, process_files_found)))
 		return NULL;
-	/* The program that the process ran before its last exec mapped @known. */
-	if (is_earlier_mapped_file(all, known, length, file->from) ||
-	    (length >= end && !strcmp(known->name + length - end, DELETED) &&
-	     is_earlier_mapped_file(all, known, length - end, file->from)))
+	/* The program that the process ran before its last exec mapped @mapping. */
+	if (is_earlier_mapped_file(process_files_found, mapping, length, file->from) ||
+	    (length >= end && !strcmp(mapping->name + length - end, DELETED) &&
+	     is_earlier_mapped_file(process_files_found, mapping, length - end, file->from)))
 		return "earlier-program";
 	return difference;
 }
 
-/* Returns for how many ns of [@from, @to) the capture had the right file in place of @file. Stores
- * the last span with a wrong file in *@wrong, and the difference. */
+/* Returns for how many ns of [@from_ns, @to_ns) the capture had the right file in place of
+ * @file. Stores the last span with a wrong file in *@wrong_span, and the difference. */
 static uint64_t measure_known_time(const struct jp_files *files, const struct jp_truth_file *file,
-				   uint64_t from, uint64_t to, const struct jp_span **wrong,
-				   const char **difference)
+				   uint64_t from_ns, uint64_t to_ns,
+				   const struct jp_span **wrong_span, const char **difference)
 {
-	const struct jp_box box = {file->addr, file->addr + 1, from, to};
+	const struct jp_box box = {file->addr, file->addr + 1, from_ns, to_ns};
 	const struct jp_span *span;
-	uint64_t known = 0;
+	uint64_t known_time = 0;
 
 	for (size_t cursor = 0;
 	     (span = jp_spans_next(files->view->recorded, file->pid, &box, &cursor));) {
 		const char *wrong_part;
 
-		if (span->open_before >= to || span->close_before <= from)
+		if (span->open_before >= to_ns || span->close_before <= from_ns)
 			continue;
 		wrong_part = find_difference(file, &span->mapping);
-		if (wrong_part && *wrong && *wrong > span)
+		if (wrong_part && *wrong_span && *wrong_span > span)
 			continue;
 		if (wrong_part) {
-			*wrong = span;
+			*wrong_span = span;
 			*difference = wrong_part;
 		} else {
-			known += jp_min(to, span->close_before) - jp_max(from, span->open_before);
+			known_time += jp_min(to_ns, span->close_before) -
+				      jp_max(from_ns, span->open_before);
 		}
 	}
-	return known;
+	return known_time;
 }
 
-static int judge_window(struct jp_files *files, const struct jp_truth_file *file, uint64_t from,
-			uint64_t to)
+static int judge_window(struct jp_files *files, const struct jp_truth_file *file, uint64_t from_ns,
+			uint64_t to_ns)
 {
-	uint64_t known;
-	const struct jp_span *wrong = NULL;
+	uint64_t known_time;
+	const struct jp_span *wrong_span = NULL;
 	const char *difference = NULL;
 	struct jp_unmapped unmapped;
 	const char *cause;
 	char text[256];
 
 	files->judged++;
-	known = measure_known_time(files, file, from, to, &wrong, &difference);
-	if (wrong) {
+	known_time = measure_known_time(files, file, from_ns, to_ns, &wrong_span, &difference);
+	if (wrong_span) {
 		files->identity++;
-		cause = find_identity_cause(files, file, &wrong->mapping, difference);
+		cause = find_identity_cause(files, file, &wrong_span->mapping, difference);
 		if (!cause)
 			return -ENOMEM;
 		return jp_findings_count_failure(
@@ -183,13 +187,14 @@ static int judge_window(struct jp_files *files, const struct jp_truth_file *file
 			"pid %u, %" PRIx64 ": inode %" PRIu64 " of %x:%x, %s; the capture has "
 			"inode %" PRIu64 " of %x:%x, %s",
 			file->pid, file->addr, file->ino, file->maj, file->min, file->build_id,
-			wrong->mapping.ino, wrong->mapping.maj, wrong->mapping.min,
-			wrong->mapping.name);
+			wrong_span->mapping.ino, wrong_span->mapping.maj, wrong_span->mapping.min,
+			wrong_span->mapping.name);
 	}
-	if (known == to - from)
+	if (known_time == to_ns - from_ns)
 		return 0;
-	unmapped = jp_unmapped(files->evidence, files->view->recorded, file->pid, file->addr, from);
-	if (!known) {
+	unmapped =
+		jp_unmapped(files->evidence, files->view->recorded, file->pid, file->addr, from_ns);
+	if (!known_time) {
 		files->missing++;
 		return jp_findings_count_failure(&files->view->findings, "files.missing",
 						 unmapped.cause,
@@ -198,11 +203,11 @@ static int judge_window(struct jp_files *files, const struct jp_truth_file *file
 						 jp_unmapped_text(&unmapped, text, sizeof(text)));
 	}
 	files->late++;
-	files->late_ns = jp_max(files->late_ns, to - from - known);
+	files->late_ns = jp_max(files->late_ns, to_ns - from_ns - known_time);
 	return jp_findings_count_failure(
 		&files->view->findings, "files.late", unmapped.cause,
 		"pid %u, %" PRIx64 ": %s: not known for %" PRIu64 " ns of %" PRIu64, file->pid,
-		file->addr, file->build_id, to - from - known, to - from);
+		file->addr, file->build_id, to_ns - from_ns - known_time, to_ns - from_ns);
 }
 
 static int judge_file(struct jp_files *files, const struct jp_truth_file *file)
@@ -210,15 +215,15 @@ static int judge_file(struct jp_files *files, const struct jp_truth_file *file)
 	const struct jp_evidence *evidence = files->evidence;
 	const uint64_t slack = evidence->info.slack;
 	const uint64_t end = file->until - (file->until == UINT64_MAX ? 0 : slack);
-	uint64_t from, to;
+	uint64_t from_ns, to_ns;
 	int failed = 0;
 
 	for (size_t cursor = 0;
 	     !failed && jp_evidence_next_known_window(evidence, file->pid, file->from, file->from,
-						      &cursor, &from, &to);) {
-		to = jp_min(to, end);
-		if (from < to)
-			failed = judge_window(files, file, from, to);
+						      &cursor, &from_ns, &to_ns);) {
+		to_ns = jp_min(to_ns, end);
+		if (from_ns < to_ns)
+			failed = judge_window(files, file, from_ns, to_ns);
 	}
 	return failed;
 }
@@ -242,7 +247,7 @@ int jp_files_sample(struct jp_files *files, const struct jp_event *event)
 {
 	const uint64_t ip = event->sample.ip;
 	struct jp_truth_file file;
-	const struct jp_mapping *known;
+	const struct jp_mapping *mapping;
 	const char *cause;
 	char text[256] = "";
 
@@ -250,14 +255,14 @@ int jp_files_sample(struct jp_files *files, const struct jp_event *event)
 	    jp_sample_is_bystander(files->evidence, event))
 		return 0;
 	files->samples++;
-	known = jp_replay_find(files->view->spaces, event->pid, ip);
-	cause = known ? find_difference(&file, known) : NULL;
-	if (known && !cause) {
+	mapping = jp_replay_find(files->view->spaces, event->pid, ip);
+	cause = mapping ? find_difference(&file, mapping) : NULL;
+	if (mapping && !cause) {
 		files->credited++;
 		return 0;
 	}
-	if (known) {
-		cause = find_identity_cause(files, &file, known, cause);
+	if (mapping) {
+		cause = find_identity_cause(files, &file, mapping, cause);
 		if (!cause)
 			return -ENOMEM;
 	} else {
@@ -267,10 +272,11 @@ int jp_files_sample(struct jp_files *files, const struct jp_event *event)
 		cause = unmapped.cause;
 		jp_unmapped_text(&unmapped, text, sizeof(text));
 	}
-	return jp_findings_count_failure(
-		&files->by_samples, "files.credited", cause,
-		"sample at %" PRIu64 ", %u/%u, ip %" PRIx64 " is in %s; by the capture in %s",
-		event->time, event->pid, event->tid, ip, file.build_id, known ? known->name : text);
+	return jp_findings_count_failure(&files->by_samples, "files.credited", cause,
+					 "sample at %" PRIu64 ", %u/%u, ip %" PRIx64
+					 " is in %s; by the capture in %s",
+					 event->time, event->pid, event->tid, ip, file.build_id,
+					 mapping ? mapping->name : text);
 }
 
 static void add_metrics(const struct jp_files *files)
@@ -300,13 +306,13 @@ struct jp_files *jp_files_begin(struct jp_view *view)
 static int judge_process(struct jp_files *files, uint32_t pid, jp_files_seen is_visible,
 			 const void *context)
 {
-	struct process_files all = {0};
-	int failed = list_files(files->evidence->truth, pid, compare_by_from, &all);
+	struct process_files process_files_found = {0};
+	int failed = list_files(files->evidence->truth, pid, compare_by_from, &process_files_found);
 
-	for (size_t i = 0; !failed && i < all.count; i++)
-		if (is_visible(context, pid, all.list[i].from))
-			failed = judge_file(files, &all.list[i]);
-	free(all.list);
+	for (size_t i = 0; !failed && i < process_files_found.count; i++)
+		if (is_visible(context, pid, process_files_found.list[i].from))
+			failed = judge_file(files, &process_files_found.list[i]);
+	free(process_files_found.list);
 	return failed;
 }
 
@@ -342,12 +348,12 @@ int jp_files_end(struct jp_files *files, jp_files_seen is_visible, const void *c
 
 void jp_files_free(struct jp_files *files)
 {
-	struct process_files *all;
+	struct process_files *files_of_process;
 
 	if (!files)
 		return;
-	for (size_t cursor = 0; (all = jp_map_next(&files->by_path, &cursor, NULL));)
-		free(all->list);
+	for (size_t cursor = 0; (files_of_process = jp_map_next(&files->by_path, &cursor, NULL));)
+		free(files_of_process->list);
 	jp_map_free(&files->by_path);
 	jp_findings_free(&files->by_samples);
 	free(files);

@@ -61,11 +61,11 @@ uint64_t jp_gate_reported_time(const struct jp_evidence *evidence, const struct 
 /* Returns whether the capture has exactly @map. The offset of memory without a file is ignored. */
 static bool is_known_mapping(struct jp_replay *spaces, uint32_t pid, const struct jp_procmap *map)
 {
-	const struct jp_mapping *known = jp_replay_find(spaces, pid, map->start);
+	const struct jp_mapping *mapping = jp_replay_find(spaces, pid, map->start);
 
-	return known && known->prot & JP_PROT_EXEC && known->start == map->start &&
-	       known->end == map->end && known->ino == map->ino && known->maj == map->maj &&
-	       known->min == map->min && (!map->ino || known->pgoff == map->offset);
+	return mapping && mapping->prot & JP_PROT_EXEC && mapping->start == map->start &&
+	       mapping->end == map->end && mapping->ino == map->ino && mapping->maj == map->maj &&
+	       mapping->min == map->min && (!map->ino || mapping->pgoff == map->offset);
 }
 
 static bool has_no_known_mapping(const struct gate_names *gate, const struct jp_snapshot *snapshot)
@@ -125,30 +125,30 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
  * next action. */
 static uint64_t get_latest_reading_time(const struct jp_intervals *intervals, size_t process)
 {
-	uint64_t until = process + 1 < intervals->nr_processes
-				 ? intervals->processes[process + 1].announcement_time
-				 : UINT64_MAX;
+	uint64_t end = process + 1 < intervals->nr_processes
+			       ? intervals->processes[process + 1].announcement_time
+			       : UINT64_MAX;
 
 	for (size_t i = 0; i < intervals->nr_intervals; i++)
 		if (intervals->intervals[i].process == process)
 			return intervals->intervals[i].enabling;
-	return until;
+	return end;
 }
 
 /* Returns whether @process had its listed name at any time at which the gate may have read it. */
 static bool had_listed_name(const struct gate_names *gate, size_t process)
 {
 	const struct jp_evidence *evidence = gate->view->evidence;
-	const struct jp_announced *one = &evidence->intervals.processes[process];
+	const struct jp_announced *announced = &evidence->intervals.processes[process];
 	const uint64_t slack = evidence->info.slack;
-	const uint64_t until = get_latest_reading_time(&evidence->intervals, process);
+	const uint64_t end = get_latest_reading_time(&evidence->intervals, process);
 	const struct jp_task_name *name =
-		jp_tasks_name(&gate->tasks, one->pid, until == UINT64_MAX ? until : until + slack);
+		jp_tasks_name(&gate->tasks, announced->pid, end == UINT64_MAX ? end : end + slack);
 
-	for (; name && name->tid == one->pid; name--) {
-		if (name->text && strcmp(name->text, one->comm) == 0)
+	for (; name && name->tid == announced->pid; name--) {
+		if (name->text && strcmp(name->text, announced->comm) == 0)
 			return true;
-		if (one->announcement_time > name->after + slack || name == gate->tasks.names)
+		if (announced->announcement_time > name->after + slack || name == gate->tasks.names)
 			break;
 	}
 	return false;

@@ -52,11 +52,11 @@ static struct process *find_process(struct gated *gated, uint32_t pid, uint64_t 
 	return last;
 }
 
-/* Returns whether @known may be the file of @map. A record with a build id has no inode. */
-static bool may_be_same_file(const struct jp_mapping *known, const struct jp_procmap *map)
+/* Returns whether @mapping may be the file of @map. A record with a build id has no inode. */
+static bool may_be_same_file(const struct jp_mapping *mapping, const struct jp_procmap *map)
 {
-	return known->build_id ||
-	       (known->ino == map->ino && known->maj == map->maj && known->min == map->min);
+	return mapping->build_id ||
+	       (mapping->ino == map->ino && mapping->maj == map->maj && mapping->min == map->min);
 }
 
 /* Returns whether the capture has @map with its attributes. @loaded_end: end of the memory that the
@@ -64,13 +64,13 @@ static bool may_be_same_file(const struct jp_mapping *known, const struct jp_pro
 static bool has_mapping(struct gated *gated, uint32_t pid, const struct jp_procmap *map,
 			uint64_t loaded_end)
 {
-	const struct jp_mapping *known = jp_replay_find(gated->view->spaces, pid, map->start);
+	const struct jp_mapping *mapping = jp_replay_find(gated->view->spaces, pid, map->start);
 
-	return known && (known->prot & JP_PROT_EXEC) && known->start == map->start &&
-	       known->end >= map->end && known->end <= loaded_end && may_be_same_file(known, map) &&
-	       (!map->ino || known->pgoff == map->offset) &&
-	       known->backing == jp_mapping_backing(map->name) &&
-	       (!map->ino || jp_mapping_same_name(known->name, map->name));
+	return mapping && (mapping->prot & JP_PROT_EXEC) && mapping->start == map->start &&
+	       mapping->end >= map->end && mapping->end <= loaded_end &&
+	       may_be_same_file(mapping, map) && (!map->ino || mapping->pgoff == map->offset) &&
+	       mapping->backing == jp_mapping_backing(map->name) &&
+	       (!map->ino || jp_mapping_same_name(mapping->name, map->name));
 }
 
 /* Judges the mappings and the name that the process had when its interval began. */
@@ -125,15 +125,15 @@ static void judge_new_memory_in_interval(struct gated *gated, const struct jp_in
 	       truth->acts[i].before <= interval->disabling;
 	     i++) {
 		const struct jp_event *act = &truth->acts[i];
-		const struct jp_mapping *known;
+		const struct jp_mapping *mapping;
 
 		if (act->after > interval->disabling || !(act->map.prot & JP_PROT_EXEC) ||
 		    (act->type != JP_EVENT_MAP && act->type != JP_EVENT_PROTECT))
 			continue;
-		known = jp_replay_find(gated->view->spaces, act->pid, act->map.addr);
+		mapping = jp_replay_find(gated->view->spaces, act->pid, act->map.addr);
 		gated->nr_inside++;
-		gated->nr_inside_known += known && (known->prot & JP_PROT_EXEC) &&
-					  known->end >= act->map.addr + act->map.len;
+		gated->nr_inside_known += mapping && (mapping->prot & JP_PROT_EXEC) &&
+					  mapping->end >= act->map.addr + act->map.len;
 	}
 }
 
@@ -167,7 +167,7 @@ static void judge_sample(struct gated *gated, const struct jp_event *event)
 	const struct jp_evidence *evidence = gated->evidence;
 	const struct jp_interval *interval =
 		jp_intervals_find(&evidence->intervals, event->time, evidence->info.slack);
-	const struct jp_mapping *known;
+	const struct jp_mapping *mapping;
 	struct process *process;
 
 	/* Processes such as the runner may run during an interval, but no other benchmark. */
@@ -184,9 +184,9 @@ static void judge_sample(struct gated *gated, const struct jp_event *event)
 	if (interval->pid != event->pid || !event->sample.user)
 		return;
 	process = &gated->processes[interval->process];
-	known = jp_replay_find(gated->view->spaces, event->pid, event->sample.ip);
+	mapping = jp_replay_find(gated->view->spaces, event->pid, event->sample.ip);
 	process->samples++;
-	process->mapped += known && (known->prot & JP_PROT_EXEC);
+	process->mapped += mapping && (mapping->prot & JP_PROT_EXEC);
 	process->named += *jp_replay_comm(gated->view->spaces, event->pid) != 0;
 }
 
@@ -302,9 +302,9 @@ static void add_metrics(struct gated *gated)
 	jp_findings_add_count(findings, "gated.outside", gated->nr_outside);
 }
 
-/* Returns whether the truth has a @mark of @pid that contains [@from, @to]. */
-static bool has_mark(const struct gated *gated, uint32_t pid, const char *mark, uint64_t from,
-		     uint64_t to)
+/* Returns whether the truth has a @mark of @pid that contains [@from_ns, @to_ns]. */
+static bool has_mark(const struct gated *gated, uint32_t pid, const char *mark, uint64_t from_ns,
+		     uint64_t to_ns)
 {
 	const struct jp_truth *truth = gated->evidence->truth;
 	const uint64_t slack = gated->evidence->info.slack;
@@ -312,7 +312,8 @@ static bool has_mark(const struct gated *gated, uint32_t pid, const char *mark, 
 	for (size_t i = 0; jp_groups_next(&truth->acts_of.processes, pid, &i); i++)
 		if (truth->acts[i].type == JP_EVENT_MARK &&
 		    !strcmp(truth->acts[i].mark.text, mark) &&
-		    truth->acts[i].before <= from + slack && to <= truth->acts[i].after + slack)
+		    truth->acts[i].before <= from_ns + slack &&
+		    to_ns <= truth->acts[i].after + slack)
 			return true;
 	return false;
 }
@@ -345,16 +346,16 @@ static void check_consistency(struct gated *gated)
 		snprintf(findings->error, sizeof(findings->error), "no process announced itself");
 	for (size_t i = 0; i < intervals->nr_processes; i++) {
 		const struct jp_announced *process = &intervals->processes[i];
-		const char *lacks =
+		const char *missing =
 			!gated->processes[i].end ? "had no interval"
 			: !jp_evidence_find_snapshot_at_announcement(gated->evidence, process)
 				? "has no maps"
 				: NULL;
 
-		if (lacks && !*findings->error)
+		if (missing && !*findings->error)
 			snprintf(findings->error, sizeof(findings->error),
 				 "process %zu (pid %u) announced itself and %s", i + 1,
-				 process->pid, lacks);
+				 process->pid, missing);
 	}
 	for (size_t i = 0; i < intervals->nr_intervals && !*findings->error; i++) {
 		const char *request = find_unconfirmed_request(gated, &intervals->intervals[i]);

@@ -99,8 +99,8 @@ static int mark_loads(struct injected_code *state, const struct jp_event *record
 {
 	const struct jp_code_load *loads = state->loads.loads;
 	const char *difference = NULL;
-	bool is_recorded = false, fits = false;
-	uint64_t *recorded;
+	bool is_recorded = false, is_in_order = false;
+	uint64_t *recorded_addr;
 	size_t i;
 
 	jp_search(i, state->loads.count,
@@ -110,17 +110,17 @@ static int mark_loads(struct injected_code *state, const struct jp_event *record
 	for (; i < state->loads.count && loads[i].pid == record->pid &&
 	       loads[i].addr == record->map.addr && loads[i].time == record->time;
 	     i++) {
-		recorded = jp_map_at(&state->dumps, loads[i].owner, sizeof(*recorded));
-		if (!recorded)
+		recorded_addr = jp_map_at(&state->dumps, loads[i].owner, sizeof(*recorded_addr));
+		if (!recorded_addr)
 			return -ENOMEM;
-		*recorded += !state->is_recorded[i];
+		*recorded_addr += !state->is_recorded[i];
 		state->is_recorded[i] = is_recorded = true;
-		fits |= fits_load(&loads[i], record);
+		is_in_order |= fits_load(&loads[i], record);
 		difference = jp_injected_bytes_compare(state->finder, record, &loads[i],
 						       state->evidence->truth->e_machine);
 	}
 	if (is_recorded)
-		*cause = fits ? difference : "longer";
+		*cause = is_in_order ? difference : "longer";
 	return 0;
 }
 

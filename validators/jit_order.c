@@ -73,16 +73,17 @@ static bool get_user_ip(const struct jit_order_state *order, const struct jp_eve
 	return event->sample.user;
 }
 
-/* Counts a wrong @name as an exception of kind @wrong, or a missing name as one of kind
+/* Counts a wrong @name as an exception of kind @wrong_metric, or a missing name as one of kind
  * @other_metric. If the exception is the first of its kind, returns it, so that the caller
  * describes it; else returns NULL. Stores 0 or -ENOMEM in *@failed. */
 static struct jp_exception *count_exception(struct jit_order_state *order,
-					    const struct jp_code_name *name, const char *wrong,
-					    const char *other_metric, uint64_t time, int *failed)
+					    const struct jp_code_name *name,
+					    const char *wrong_metric, const char *other_metric,
+					    uint64_t time, int *failed)
 {
 	struct jp_exception *exception = jp_findings_count(
-		order->findings, name->class == JP_NAME_WRONG ? wrong : other_metric, JP_METHODS,
-		jp_code_name_cause(&order->naming, name, time));
+		order->findings, name->class == JP_NAME_WRONG ? wrong_metric : other_metric,
+		JP_METHODS, jp_code_name_cause(&order->naming, name, time));
 
 	*failed = exception ? 0 : -ENOMEM;
 	if (exception)
@@ -232,10 +233,10 @@ static int judge_loads_below_map(struct jit_order_state *order, const struct jp_
 
 /* Judges whether a record of injected code describes a load of its process at that time. */
 static int judge_injected_record(struct jit_order_state *order, const struct jp_event *event,
-				 const struct jp_mapping *known)
+				 const struct jp_mapping *mapping)
 {
 	const uint64_t slack = order->evidence->info.slack;
-	const char *name = jp_names_find(order->naming.names, known, event->map.addr).text;
+	const char *name = jp_names_find(order->naming.names, mapping, event->map.addr).text;
 	const struct jp_incarnations *incarnations = &order->incarnations;
 
 	order->injected++;
@@ -257,7 +258,7 @@ static int judge_injected_record(struct jit_order_state *order, const struct jp_
 		: name && jp_incarnations_has_other(incarnations, event->pid, name) ? "wrong-owner"
 										    : "no-code",
 		"%.100s at %" PRIx64 " of pid %u, %" PRIu64 ": the process has no such code then",
-		name ?: known->name, event->map.addr, event->pid, event->time);
+		name ?: mapping->name, event->map.addr, event->pid, event->time);
 }
 
 static int count_hidden_loads(struct jit_order_state *order)
@@ -315,24 +316,24 @@ static int advance_to(struct jp_view *view, uint64_t time)
 static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct jit_order_state *order = view->state;
-	const struct jp_mapping *known;
+	const struct jp_mapping *mapping;
 	int failed;
 
 	if (event->type == JP_EVENT_SAMPLE)
 		return judge_sample(order, event);
 	if (event->type != JP_EVENT_MAP || event->kernel_map)
 		return 0;
-	known = jp_replay_find(view->spaces, event->pid, event->map.addr);
-	if (!known)
+	mapping = jp_replay_find(view->spaces, event->pid, event->map.addr);
+	if (!mapping)
 		return 0;
-	if (jp_names_injected(order->naming.names, known)) {
-		failed = view->in_injected ? judge_injected_record(order, event, known) : 0;
+	if (jp_names_injected(order->naming.names, mapping)) {
+		failed = view->in_injected ? judge_injected_record(order, event, mapping) : 0;
 		if (failed)
 			return failed;
 	} else {
-		jp_incarnations_mark_covered(&order->incarnations, event, known->name);
+		jp_incarnations_mark_covered(&order->incarnations, event, mapping->name);
 		order->side->anon +=
-			event->map.prot & JP_PROT_EXEC && known->backing != JP_BACKING_FILE;
+			event->map.prot & JP_PROT_EXEC && mapping->backing != JP_BACKING_FILE;
 	}
 	return order->is_last ? judge_loads_below_map(order, event) : 0;
 }
@@ -349,7 +350,7 @@ static int compare_by_begin(const void *a_index, const void *b_index, void *cont
 static int report_strays(struct jit_order_state *order, const struct jp_strays *strays,
 			 const char *cause, const char *reason)
 {
-	const struct jp_code_load *stray = strays->first_load;
+	const struct jp_code_load *load = strays->first_load;
 	int failed = 0;
 
 	for (uint64_t i = 0; !failed && i < strays->count; i++)
@@ -357,8 +358,8 @@ static int report_strays(struct jit_order_state *order, const struct jp_strays *
 						   "%.100s of pid %u at %" PRIx64 ", %" PRIu64
 						   " bytes, loaded at %" PRIu64
 						   ", in the dump of pid %u: %s",
-						   stray->name, stray->pid, stray->addr,
-						   stray->size, stray->time, stray->owner, reason);
+						   load->name, load->pid, load->addr, load->size,
+						   load->time, load->owner, reason);
 	return failed;
 }
 

@@ -61,7 +61,7 @@ static const struct jp_truth_code *find_code(const struct jp_truth *truth,
 					     const struct jp_jitdump_record *record, uint64_t addr,
 					     uint64_t size, const char *name)
 {
-	const struct jp_truth_code *found = NULL;
+	const struct jp_truth_code *latest = NULL;
 
 	for (size_t i = find_codes_from(truth, record->pid, addr);
 	     i < truth->nr_codes && truth->codes[i].pid == record->pid &&
@@ -71,10 +71,10 @@ static const struct jp_truth_code *find_code(const struct jp_truth *truth,
 
 		if (code->by_pid == record->pid && code->size == size &&
 		    (!name || strcmp(code->name, name) == 0) &&
-		    (!found || code->loaded <= record->time))
-			found = code;
+		    (!latest || code->loaded <= record->time))
+			latest = code;
 	}
-	return found;
+	return latest;
 }
 
 /* Returns a cause id if @record contradicts the truth about @code, else NULL. A workload publishes
@@ -97,16 +97,16 @@ static const char *find_contradiction(const struct jp_truth_code *code,
 static bool are_lines_right(const struct jp_jitdump_record *lines,
 			    const struct jp_jitdump_record *load)
 {
-	struct jp_jitdump_line line, before = {.line = 0};
+	struct jp_jitdump_line line, previous = {.line = 0};
 	char file[512];
 	size_t cursor = 0;
 
 	snprintf(file, sizeof(file), "/jitproof/%.400s.jit", load->load.name);
-	for (; jp_jitdump_next_line(lines, &cursor, &line); before = line)
-		if (line.line <= before.line || line.addr < before.addr ||
+	for (; jp_jitdump_next_line(lines, &cursor, &line); previous = line)
+		if (line.line <= previous.line || line.addr < previous.addr ||
 		    line.addr - load->load.addr >= load->load.size || strcmp(line.file, file) != 0)
 			return false;
-	return lines->debug.addr == load->load.addr && before.line;
+	return lines->debug.addr == load->load.addr && previous.line;
 }
 
 /* Returns whether the unwinding tables, placed after the code, are consistent and describe it. */
@@ -119,11 +119,11 @@ static bool are_tables_right(const struct jp_jitdump_record *tables,
 						     ~UINT64_C(7)};
 	const struct jp_cfi_section index = {tables->unwinding.eh_frame_hdr, hdr_size,
 					     frame.addr + frame.size};
-	struct jp_cfi_sound sound;
+	struct jp_cfi_sound checked;
 	int32_t to_frame, to_code;
 
 	if ((tables->unwinding.mapped_size && tables->unwinding.mapped_size != size) ||
-	    jp_cfi_check(&frame, &index, &sound, NULL) || !sound.index)
+	    jp_cfi_check(&frame, &index, &checked, NULL) || !checked.index)
 		return false;
 	/* A valid index has at least one entry. */
 	memcpy(&to_frame, index.bytes + 4, sizeof(to_frame));
@@ -132,11 +132,12 @@ static bool are_tables_right(const struct jp_jitdump_record *tables,
 	       index.addr + (uint64_t)(int64_t)to_code == load->load.addr;
 }
 
-/* Stores in *@right whether @bytes are those of earlier functions with the same layout, except for
- * code that embeds addresses, and have a call where the layout has one. Later images may publish
- * in another way than the launched one, so they are compared apart. Returns 0 or -ENOMEM. */
+/* Stores in *@is_right whether @bytes are those of earlier functions with the same layout, except
+ * for code that embeds addresses, and have a call where the layout has one. Later images may
+ * publish in another way than the launched one, so they are compared apart. Returns 0 or -ENOMEM.
+ */
 static int judge_bytes(struct jitdump_records *state, const struct jp_truth_code *code,
-		       const unsigned char *bytes, bool *right)
+		       const unsigned char *bytes, bool *is_right)
 {
 	const struct jp_machine *machine = state->view->machine;
 	const struct jp_truth_layout *layout = code->layout;
@@ -146,14 +147,14 @@ static int judge_bytes(struct jitdump_records *state, const struct jp_truth_code
 
 	if (!first)
 		return -ENOMEM;
-	*right = layout->returns == UINT32_MAX ||
-		 layout->insns[layout->returns].offset > code->size ||
-		 machine->frames->follows_call(bytes, layout->insns[layout->returns].offset);
-	if (!*right || code->frames)
+	*is_right = layout->returns == UINT32_MAX ||
+		    layout->insns[layout->returns].offset > code->size ||
+		    machine->frames->follows_call(bytes, layout->insns[layout->returns].offset);
+	if (!*is_right || code->frames)
 		return 0;
 	if (!first->bytes)
 		*first = (struct layout_bytes){bytes, code->size};
-	*right = first->size == code->size && memcmp(first->bytes, bytes, code->size) == 0;
+	*is_right = first->size == code->size && memcmp(first->bytes, bytes, code->size) == 0;
 	return 0;
 }
 
@@ -179,7 +180,7 @@ static int judge_load(struct jitdump_records *state, const struct jp_jitdump_rec
 			  record->load.size, record->load.name);
 	const struct jp_jitdump_record lines = state->lines, tables = state->tables;
 	const char *cause;
-	bool right = true;
+	bool is_right = true;
 	int failed;
 
 	state->lines.offset = state->tables.offset = 0;
@@ -187,23 +188,23 @@ static int judge_load(struct jitdump_records *state, const struct jp_jitdump_rec
 	state->lined += lines.offset != 0;
 	if (!code)
 		return 0;
-	failed = judge_bytes(state, code, record->load.code, &right);
+	failed = judge_bytes(state, code, record->load.code, &is_right);
 	cause = find_contradiction(code, record, record->load.vma, record->load.index);
 	if (!cause && lines.offset && !are_lines_right(&lines, record))
 		cause = "other-lines";
 	if (!cause && tables.offset && !are_tables_right(&tables, record))
 		cause = "other-tables";
-	if (!cause && !right)
+	if (!cause && !is_right)
 		cause = "other-code";
 	return failed ?: mark_described(state, record, code, cause);
 }
 
 static bool was_moved_from(const struct jp_truth *truth, const struct jp_truth_code *code,
-			   uint64_t from)
+			   uint64_t old_addr)
 {
-	for (size_t i = find_codes_from(truth, code->pid, from);
+	for (size_t i = find_codes_from(truth, code->pid, old_addr);
 	     i < truth->nr_codes && truth->codes[i].pid == code->pid &&
-	     truth->codes[i].addr == from;
+	     truth->codes[i].addr == old_addr;
 	     i++)
 		if (truth->codes[i].id == code->id && truth->codes[i].ending == code->loaded)
 			return true;
@@ -238,10 +239,10 @@ static int keep_for_load(struct jitdump_records *state, struct jp_jitdump_record
 
 static int end_dump(struct jitdump_records *state)
 {
-	static const struct jp_jitdump_record none;
+	static const struct jp_jitdump_record no_record;
 	const struct jp_jitdump_record lines = state->lines;
-	int failed = keep_for_load(state, &state->tables, &none)
-			     ?: keep_for_load(state, &state->lines, &none);
+	int failed = keep_for_load(state, &state->tables, &no_record)
+			     ?: keep_for_load(state, &state->lines, &no_record);
 
 	/* A workload publishes lines of either all or none of its functions. */
 	if (!failed && state->lined && state->lined != state->loads)

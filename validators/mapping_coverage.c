@@ -43,36 +43,37 @@ static int report(struct jp_coverage *coverage, const char *metric, const char *
 					 end, text, problem, *reason ? "; " : "", reason);
 }
 
-/* Stores in *@uncovered for how many ns of [@from, @to) no right span contains all of [@start,
- * @end), in *@known whether a right span does, and in *@has_other whether a span of another mapping
- * does. Returns 0 or -ENOMEM. */
+/* Stores in *@uncovered for how many ns of [@from_ns, @to_ns) no right span contains all of
+ * [@start,
+ * @end), in *@is_known whether a right span does, and in *@has_other whether a span of another
+ * mapping does. Returns 0 or -ENOMEM. */
 static int find_uncovered_time(struct jp_coverage *coverage, const struct jp_span *truth,
-			       uint64_t start, uint64_t end, uint64_t from, uint64_t to,
-			       uint64_t *uncovered, bool *known, bool *has_other)
+			       uint64_t start, uint64_t end, uint64_t from_ns, uint64_t to_ns,
+			       uint64_t *uncovered, bool *is_known, bool *has_other)
 {
-	const struct jp_box box = {start, end, from, to};
+	const struct jp_box box = {start, end, from_ns, to_ns};
 	const int failed = jp_coverage_find(coverage, coverage->view->recorded, truth->pid, &box);
-	uint64_t reached = from;
+	uint64_t covered_end = from_ns;
 
 	/* Spans are sorted by open_before: skip to the end of each right span. */
 	for (size_t i = 0; i < coverage->nr_found; i++) {
 		const struct jp_span *span = coverage->spans[i];
 
 		if (span->mapping.start > start || span->mapping.end < end ||
-		    span->close_before <= from || span->open_before >= to)
+		    span->close_before <= from_ns || span->open_before >= to_ns)
 			continue;
 		if (!jp_coverage_is_same_mapping(&truth->mapping, &span->mapping, start)) {
 			*has_other = true;
 			continue;
 		}
-		*known = true;
-		if (span->open_before > reached) {
-			*uncovered += span->open_before - reached;
-			reached = span->open_before;
+		*is_known = true;
+		if (span->open_before > covered_end) {
+			*uncovered += span->open_before - covered_end;
+			covered_end = span->open_before;
 		}
-		reached = jp_max(reached, jp_min(span->close_before, to));
+		covered_end = jp_max(covered_end, jp_min(span->close_before, to_ns));
 	}
-	*uncovered += to - reached;
+	*uncovered += to_ns - covered_end;
 	return failed;
 }
 
@@ -87,45 +88,46 @@ static const char *find_other_cause(const struct jp_coverage *coverage, const st
 	return strcmp(unmapped.cause, "mremap") == 0 ? NULL : "other-mapping";
 }
 
-/* Judges [@start, @end) of @truth during [@from, @to). Each known span contains all or none of the
- * piece. */
+/* Judges [@start, @end) of @truth during [@from_ns, @to_ns). Each known span contains all or
+ * none of the piece. */
 static int judge_piece(struct jp_coverage *coverage, const struct jp_span *truth, uint64_t start,
-		       uint64_t end, uint64_t from, uint64_t to)
+		       uint64_t end, uint64_t from_ns, uint64_t to_ns)
 {
 	bool is_known = false, has_other = false;
 	uint64_t uncovered = 0;
 	char text[96];
 
-	if (find_uncovered_time(coverage, truth, start, end, from, to, &uncovered, &is_known,
+	if (find_uncovered_time(coverage, truth, start, end, from_ns, to_ns, &uncovered, &is_known,
 				&has_other))
 		return -ENOMEM;
-	coverage->true_area += (double)(end - start) * (to - from) / 1e9;
-	coverage->known_area += (double)(end - start) * (to - from - uncovered) / 1e9;
+	coverage->true_area += (double)(end - start) * (to_ns - from_ns) / 1e9;
+	coverage->known_area += (double)(end - start) * (to_ns - from_ns - uncovered) / 1e9;
 	if (!uncovered)
 		return 0;
 	if (is_known) {
 		coverage->late++;
 		coverage->late_ns = jp_max(coverage->late_ns, uncovered);
 		snprintf(text, sizeof(text), "not known for %" PRIu64 " ns of %" PRIu64, uncovered,
-			 to - from);
-		return report(coverage, "coverage.late", NULL, truth, start, end, from, text);
+			 to_ns - from_ns);
+		return report(coverage, "coverage.late", NULL, truth, start, end, from_ns, text);
 	}
 	if (has_other) {
 		coverage->identity++;
 		return report(coverage, "coverage.identity",
-			      find_other_cause(coverage, truth, start, from), truth, start, end,
-			      from, "the capture holds another mapping there");
+			      find_other_cause(coverage, truth, start, from_ns), truth, start, end,
+			      from_ns, "the capture holds another mapping there");
 	}
 	coverage->missing++;
-	return report(coverage, "coverage.missing", NULL, truth, start, end, from,
+	return report(coverage, "coverage.missing", NULL, truth, start, end, from_ns,
 		      "in no mapping record of the capture");
 }
 
-/* Splits @truth where the capture's spans begin or end, and judges the pieces in [@from, @to). */
-static int judge_window(struct jp_coverage *coverage, const struct jp_span *truth, uint64_t from,
-			uint64_t to)
+/* Splits @truth where the capture's spans begin or end, and judges the pieces in [@from_ns,
+ * @to_ns). */
+static int judge_window(struct jp_coverage *coverage, const struct jp_span *truth, uint64_t from_ns,
+			uint64_t to_ns)
 {
-	const struct jp_box box = {truth->mapping.start, truth->mapping.end, from, to};
+	const struct jp_box box = {truth->mapping.start, truth->mapping.end, from_ns, to_ns};
 	jp_cleanup_free uint64_t *borders = NULL;
 	size_t nr_borders = 0;
 	int failed = jp_coverage_find(coverage, coverage->view->recorded, truth->pid, &box);
@@ -139,14 +141,16 @@ static int judge_window(struct jp_coverage *coverage, const struct jp_span *trut
 		const struct jp_span *span = coverage->spans[k];
 		const uint64_t ends[] = {span->mapping.start, span->mapping.end};
 
-		for (int i = 0; i < 2 && span->open_before < to && span->close_before > from; i++)
+		for (int i = 0; i < 2 && span->open_before < to_ns && span->close_before > from_ns;
+		     i++)
 			if (ends[i] > truth->mapping.start && ends[i] < truth->mapping.end)
 				borders[nr_borders++] = ends[i];
 	}
 	jp_sort(borders, nr_borders, jp_compare_by_value);
 	for (size_t i = 0; !failed && i + 1 < nr_borders; i++)
 		if (borders[i] < borders[i + 1])
-			failed = judge_piece(coverage, truth, borders[i], borders[i + 1], from, to);
+			failed = judge_piece(coverage, truth, borders[i], borders[i + 1], from_ns,
+					     to_ns);
 	return failed;
 }
 
@@ -154,15 +158,15 @@ static int judge_span(struct jp_coverage *coverage, const struct jp_span *truth)
 {
 	const struct jp_evidence *evidence = coverage->evidence;
 	const uint64_t slack = evidence->info.slack, end = truth->close_before;
-	uint64_t from, to;
+	uint64_t from_ns, to_ns;
 	int failed = 0;
 
-	for (size_t cursor = 0;
-	     !failed && jp_evidence_next_known_window(evidence, truth->pid, truth->open_before,
-						      truth->open_after, &cursor, &from, &to);) {
-		to = jp_min(to, end == UINT64_MAX ? end : end - jp_min(end, slack));
-		if (from < to)
-			failed = judge_window(coverage, truth, from, to);
+	for (size_t cursor = 0; !failed && jp_evidence_next_known_window(
+						   evidence, truth->pid, truth->open_before,
+						   truth->open_after, &cursor, &from_ns, &to_ns);) {
+		to_ns = jp_min(to_ns, end == UINT64_MAX ? end : end - jp_min(end, slack));
+		if (from_ns < to_ns)
+			failed = judge_window(coverage, truth, from_ns, to_ns);
 	}
 	return failed;
 }
@@ -183,22 +187,23 @@ struct stale_piece {
 	bool recorded_later;             /* the capture's record came after @last_span had ended */
 };
 
-/* Returns whether @known contains, within [@from, @to), memory of @truth that no longer exists.
- * Stores that part in *@piece. */
-static bool is_stale(const struct jp_coverage *coverage, const struct jp_span *known,
-		     const struct jp_span *truth, uint64_t from, uint64_t to,
+/* Returns whether @recorded contains, within [@from_ns, @to_ns), memory of @truth that no
+ * longer exists. Stores that part in *@piece. */
+static bool is_stale(const struct jp_coverage *coverage, const struct jp_span *recorded,
+		     const struct jp_span *truth, uint64_t from_ns, uint64_t to_ns,
 		     struct stale_piece *piece)
 {
-	const uint64_t slack = coverage->evidence->info.slack, since = known->mapping.since;
-	uint64_t start = jp_max(truth->mapping.start, known->mapping.start);
-	uint64_t end = jp_min(truth->mapping.end, known->mapping.end);
+	const uint64_t slack = coverage->evidence->info.slack,
+		       mapped_time = recorded->mapping.since;
+	uint64_t start = jp_max(truth->mapping.start, recorded->mapping.start);
+	uint64_t end = jp_min(truth->mapping.end, recorded->mapping.end);
 	uint64_t gone_at = truth->close_after;
 	bool recorded_later;
 
 	if (start >= end || gone_at == UINT64_MAX)
 		return false;
-	gone_at = jp_max(gone_at + slack, from);
-	if (gone_at >= to)
+	gone_at = jp_max(gone_at + slack, from_ns);
+	if (gone_at >= to_ns)
 		return false;
 	start = jp_gaps_first(&coverage->gaps, truth->pid, start, end, gone_at);
 	if (start == end)
@@ -206,130 +211,135 @@ static bool is_stale(const struct jp_coverage *coverage, const struct jp_span *k
 	truth = jp_coverage_find_ended(coverage, truth->pid, start, gone_at);
 	/* A record that came after the end of @truth is wrong, unless it describes a later mapping.
 	 * A record from before the end is stale, even if a part of its mapping is younger. */
-	recorded_later = since > truth->close_after + slack;
+	recorded_later = mapped_time > truth->close_after + slack;
 	*piece = (struct stale_piece){start, end, truth, recorded_later};
-	return !recorded_later || !is_executable_at(coverage, known->pid, start, since);
+	return !recorded_later || !is_executable_at(coverage, recorded->pid, start, mapped_time);
 }
 
-/* Returns the start of the process that inherited @known by a fork, in ns, or 0 if @known is a
- * record of its own process. */
+/* Returns the start of the process that inherited @recorded by a fork, in ns, or 0 if @recorded is
+ * a record of its own process. */
 static uint64_t find_inheriting_process(const struct jp_evidence *evidence,
-					const struct jp_span *known)
+					const struct jp_span *recorded)
 {
 	const struct jp_truth_incarnation *incarnations = evidence->truth->incarnations;
 	const uint64_t slack = evidence->info.slack;
 	size_t i;
 
 	jp_search(i, evidence->truth->nr_incarnations,
-		  incarnations[i].pid < known->pid ||
-			  (incarnations[i].pid == known->pid &&
-			   incarnations[i].before <= known->open_before + slack));
-	return i && incarnations[i - 1].pid == known->pid &&
-			       known->mapping.since + slack < incarnations[i - 1].before
+		  incarnations[i].pid < recorded->pid ||
+			  (incarnations[i].pid == recorded->pid &&
+			   incarnations[i].before <= recorded->open_before + slack));
+	return i && incarnations[i - 1].pid == recorded->pid &&
+			       recorded->mapping.since + slack < incarnations[i - 1].before
 		       ? incarnations[i - 1].before
 		       : 0;
 }
 
-/* Returns whether the record of @known was reported for the end of @ended before: later records cut
- * a record into several spans. Otherwise notes that it is. Returns -ENOMEM if out of memory. */
-static int was_reported(struct jp_coverage *coverage, const struct jp_span *known,
+/* Returns whether the record of @recorded was reported for the end of @ended before: later records
+ * cut a record into several spans. Otherwise notes that it is. Returns -ENOMEM if out of memory. */
+static int was_reported(struct jp_coverage *coverage, const struct jp_span *recorded,
 			const struct jp_span *ended)
 {
-	const uint64_t record = known->mapping.since + 1;
+	const uint64_t record = recorded->mapping.since + 1;
 	uint64_t *last = jp_map_at(&coverage->reported,
 				   (uint64_t)(ended - coverage->view->truth->spans), sizeof(*last));
-	const bool again = last && *last == record;
+	const bool is_repeated = last && *last == record;
 
 	if (!last)
 		return -ENOMEM;
 	*last = record;
-	return again;
+	return is_repeated;
 }
 
-/* Reports the first stale piece of @known. The kernel records no munmap(), so such spans stay until
- * another record covers them. */
-static int judge_stale_mapping(struct jp_coverage *coverage, const struct jp_span *known,
-			       uint64_t from, uint64_t to)
+/* Reports the first stale piece of @recorded. The kernel records no munmap(), so such spans stay
+ * until another record covers them. */
+static int judge_stale_mapping(struct jp_coverage *coverage, const struct jp_span *recorded,
+			       uint64_t from_ns, uint64_t to_ns)
 {
 	const struct jp_evidence *evidence = coverage->evidence;
-	const struct jp_mapping *mapping = &known->mapping;
-	struct jp_box box = {mapping->start, mapping->end, 0, jp_min(known->close_before, to)};
+	const struct jp_mapping *mapping = &recorded->mapping;
+	struct jp_box box = {mapping->start, mapping->end, 0,
+			     jp_min(recorded->close_before, to_ns)};
 	const struct jp_span *truth, *first = NULL;
-	struct stale_piece found, piece;
+	struct stale_piece stale, piece;
 	const char *cause;
 	int ret;
 
-	from = jp_max(known->open_before, from);
-	to = box.end_time;
-	if (from >= to)
+	from_ns = jp_max(recorded->open_before, from_ns);
+	to_ns = box.end_time;
+	if (from_ns >= to_ns)
 		return 0;
-	/* If all of the mapping is right at @from, earlier ends do not matter. */
-	if (jp_gaps_first(&coverage->gaps, known->pid, mapping->start, mapping->end, from) ==
+	/* If all of the mapping is right at @from_ns, earlier ends do not matter. */
+	if (jp_gaps_first(&coverage->gaps, recorded->pid, mapping->start, mapping->end, from_ns) ==
 	    mapping->end)
-		box.start_time = from - jp_min(from, evidence->info.slack);
+		box.start_time = from_ns - jp_min(from_ns, evidence->info.slack);
 	/* An earlier process of the pid did not end memory that a later one inherits. */
-	box.start_time = jp_max(box.start_time, find_inheriting_process(evidence, known));
+	box.start_time = jp_max(box.start_time, find_inheriting_process(evidence, recorded));
 	for (size_t cursor = 0;
-	     (truth = jp_spans_next(coverage->view->truth, known->pid, &box, &cursor));) {
-		if ((first && truth > first) || !is_stale(coverage, known, truth, from, to, &piece))
+	     (truth = jp_spans_next(coverage->view->truth, recorded->pid, &box, &cursor));) {
+		if ((first && truth > first) ||
+		    !is_stale(coverage, recorded, truth, from_ns, to_ns, &piece))
 			continue;
 		first = truth;
-		found = piece;
+		stale = piece;
 		box.end_time = truth->open_before;
 	}
-	ret = first ? was_reported(coverage, known, found.last_span) : 1;
+	ret = first ? was_reported(coverage, recorded, stale.last_span) : 1;
 	if (ret)
 		return ret < 0 ? ret : 0;
 	coverage->stale++;
-	cause = found.recorded_later ? "invented"
-				     : jp_unmapped_why_stale(evidence, known->pid, found.start,
-							     found.last_span->close_before, from);
-	return report(coverage, "coverage.stale", cause, found.last_span, found.start, found.end,
-		      from, "still known as executable after its end");
+	cause = stale.recorded_later
+			? "invented"
+			: jp_unmapped_why_stale(evidence, recorded->pid, stale.start,
+						stale.last_span->close_before, from_ns);
+	return report(coverage, "coverage.stale", cause, stale.last_span, stale.start, stale.end,
+		      from_ns, "still known as executable after its end");
 }
 
-/* Returns whether @known may describe executable memory of @pid that existed before @act. If so,
- * @known is stale but not wrong. */
+/* Returns whether @recorded may describe executable memory of @pid that existed before @act. If so,
+ * @recorded is stale but not wrong. */
 static bool may_describe_earlier_memory(const struct jp_coverage *coverage,
-					const struct jp_span *known, const struct jp_event *act,
+					const struct jp_span *recorded, const struct jp_event *act,
 					uint32_t pid)
 {
-	const uint64_t slack = coverage->evidence->info.slack, since = known->mapping.since;
+	const uint64_t slack = coverage->evidence->info.slack,
+		       mapped_time = recorded->mapping.since;
 	const struct jp_box box = {act->map.addr, act->map.addr + act->map.len,
-				   since - jp_min(since, slack), act->after};
+				   mapped_time - jp_min(mapped_time, slack), act->after};
 	const struct jp_span *truth;
 
 	for (size_t cursor = 0; (truth = jp_spans_next(coverage->view->truth, pid, &box, &cursor));)
-		if (truth->close_before <= act->after && since <= truth->close_after + slack)
+		if (truth->close_before <= act->after && mapped_time <= truth->close_after + slack)
 			return true;
 	return false;
 }
 
-/* Reports @known if it presents as executable memory that, according to the truth, was mapped
+/* Reports @recorded if it presents as executable memory that, according to the truth, was mapped
  * without PROT_EXEC and not changed since, for example the writable view of code. */
-static int judge_invented_mapping(struct jp_coverage *coverage, const struct jp_span *known,
+static int judge_invented_mapping(struct jp_coverage *coverage, const struct jp_span *recorded,
 				  uint64_t begin, uint64_t end_of_window)
 {
 	const uint64_t slack = coverage->evidence->info.slack;
-	const uint64_t from = jp_max(known->open_before, begin);
-	const struct jp_mapping *mapping = &known->mapping;
-	const struct jp_box box = {mapping->start, mapping->end, from,
-				   jp_min(known->close_before, end_of_window)};
+	const uint64_t from_ns = jp_max(recorded->open_before, begin);
+	const struct jp_mapping *mapping = &recorded->mapping;
+	const struct jp_box box = {mapping->start, mapping->end, from_ns,
+				   jp_min(recorded->close_before, end_of_window)};
 	const struct jp_plains *plains = &coverage->plains;
 	size_t first = plains->count, i;
 	const struct jp_event *act;
 	struct jp_span span;
 
 	for (size_t cursor = 0;
-	     jp_boxes_find_next(&plains->boxes, known->pid, &box, &cursor, &i);) {
-		uint64_t to = plains->list[i].untouched;
+	     jp_boxes_find_next(&plains->boxes, recorded->pid, &box, &cursor, &i);) {
+		uint64_t to_ns = plains->list[i].untouched;
 
 		act = plains->list[i].act;
-		to = jp_min(to - (to == UINT64_MAX ? 0 : jp_min(to, slack)), end_of_window);
+		to_ns = jp_min(to_ns - (to_ns == UINT64_MAX ? 0 : jp_min(to_ns, slack)),
+			       end_of_window);
 		if (i < first &&
-		    jp_max(from, act->after + slack) < jp_min(to, known->close_before) &&
-		    !may_describe_earlier_memory(coverage, known, act, act->pid) &&
-		    !may_describe_earlier_memory(coverage, known, act, mapping->pid))
+		    jp_max(from_ns, act->after + slack) < jp_min(to_ns, recorded->close_before) &&
+		    !may_describe_earlier_memory(coverage, recorded, act, act->pid) &&
+		    !may_describe_earlier_memory(coverage, recorded, act, mapping->pid))
 			first = i;
 	}
 	if (first == plains->count)
@@ -343,19 +353,20 @@ static int judge_invented_mapping(struct jp_coverage *coverage, const struct jp_
 	coverage->stale++;
 	return report(coverage, "coverage.stale", "not-executable", &span,
 		      jp_max(act->map.addr, mapping->start),
-		      jp_min(act->map.addr + act->map.len, mapping->end), from,
+		      jp_min(act->map.addr + act->map.len, mapping->end), from_ns,
 		      "known as executable, which it never was");
 }
 
-static int judge_recorded_mapping(struct jp_coverage *coverage, const struct jp_span *known)
+static int judge_recorded_mapping(struct jp_coverage *coverage, const struct jp_span *recorded)
 {
-	uint64_t from, to;
+	uint64_t from_ns, to_ns;
 	int failed = 0;
 
-	for (size_t cursor = 0; !failed && jp_evidence_next_window(coverage->evidence, known->pid,
-								   &cursor, &from, &to);)
-		failed = judge_stale_mapping(coverage, known, from, to)
-				 ?: judge_invented_mapping(coverage, known, from, to);
+	for (size_t cursor = 0;
+	     !failed &&
+	     jp_evidence_next_window(coverage->evidence, recorded->pid, &cursor, &from_ns, &to_ns);)
+		failed = judge_stale_mapping(coverage, recorded, from_ns, to_ns)
+				 ?: judge_invented_mapping(coverage, recorded, from_ns, to_ns);
 	return failed;
 }
 

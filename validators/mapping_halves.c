@@ -43,14 +43,15 @@ static bool is_file(const struct half *half)
 	return half->ino || memcmp(half->build_id, no_id, sizeof(no_id)) != 0;
 }
 
-/* Returns whether @right begins where @left ends, in memory and in the file. */
-static bool is_continued_by(const struct half *left, const struct half *right)
+/* Returns whether @right_half begins where @left_half ends, in memory and in the file. */
+static bool is_continued_by(const struct half *left_half, const struct half *right_half)
 {
-	return left->pid == right->pid && left->end == right->start &&
-	       left->pgoff + (left->end - left->start) == right->pgoff &&
-	       left->prot == right->prot && left->flags == right->flags &&
-	       left->maj == right->maj && left->min == right->min && left->ino == right->ino &&
-	       memcmp(left->build_id, right->build_id, sizeof(left->build_id)) == 0;
+	return left_half->pid == right_half->pid && left_half->end == right_half->start &&
+	       left_half->pgoff + (left_half->end - left_half->start) == right_half->pgoff &&
+	       left_half->prot == right_half->prot && left_half->flags == right_half->flags &&
+	       left_half->maj == right_half->maj && left_half->min == right_half->min &&
+	       left_half->ino == right_half->ino &&
+	       memcmp(left_half->build_id, right_half->build_id, sizeof(left_half->build_id)) == 0;
 }
 
 static int store_half(struct jp_map *map, uint64_t addr, const struct half *half)
@@ -64,17 +65,17 @@ static int store_half(struct jp_map *map, uint64_t addr, const struct half *half
 }
 
 int jp_mapping_halves_note(struct jp_mapping_halves *halves, const struct jp_event *record,
-			   bool *before, bool *behind)
+			   bool *touches_start, bool *touches_end)
 {
-	const struct half half = make_half(record), *left, *right;
+	const struct half half = make_half(record), *left_half, *right_half;
 
-	*before = *behind = false;
+	*touches_start = *touches_end = false;
 	if (!is_file(&half))
 		return 0;
-	left = jp_map_find(&halves->ends, make_key(half.pid, half.start));
-	right = jp_map_find(&halves->starts, make_key(half.pid, half.end));
-	*before = left && is_continued_by(left, &half);
-	*behind = right && is_continued_by(&half, right);
+	left_half = jp_map_find(&halves->ends, make_key(half.pid, half.start));
+	right_half = jp_map_find(&halves->starts, make_key(half.pid, half.end));
+	*touches_start = left_half && is_continued_by(left_half, &half);
+	*touches_end = right_half && is_continued_by(&half, right_half);
 	return store_half(&halves->starts, half.start, &half)
 		       ?: store_half(&halves->ends, half.end, &half);
 }

@@ -13,8 +13,8 @@ struct jp_mapping_halves {
 	struct jp_map starts, ends; /* by process and address -> struct half */
 };
 
-/* Stores @record. Sets *@before if a stored record ends where @record begins, and *@behind if a
- * stored record begins where @record ends. Returns 0 or -ENOMEM. */
+/* Stores @record. Sets *@touches_start if a stored record ends where @record begins, and
+ * *@touches_end if a stored record begins where @record ends. Returns 0 or -ENOMEM. */
 int jp_mapping_halves_note(struct jp_mapping_halves *halves, const struct jp_event *record,
-			   bool *before, bool *behind);
+			   bool *touches_start, bool *touches_end);
 void jp_mapping_halves_free(struct jp_mapping_halves *halves);

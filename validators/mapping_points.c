@@ -19,38 +19,39 @@ static int add_point(struct jp_mapping_points *points, uint32_t pid, uint64_t ti
 			       (struct jp_mapping_point){time, pid, mark});
 }
 
-/* Stores in *@from and *@to the next time range in which the capture has records of @image. Returns
- * false at the end. */
+/* Stores in *@from_ns and *@to_ns the next time range in which the capture has records of
+ * @image. Returns false at the end. */
 static bool find_next_window(const struct jp_mapping_points *points,
 			     const struct jp_truth_incarnation *image, size_t *cursor,
-			     uint64_t *from, uint64_t *to)
+			     uint64_t *from_ns, uint64_t *to_ns)
 {
 	return jp_evidence_next_known_window(points->evidence, image->pid, image->before,
-					     image->after, cursor, from, to);
+					     image->after, cursor, from_ns, to_ns);
 }
 
 static int find_points(struct jp_mapping_points *points, const struct jp_truth_incarnation *image)
 {
 	const uint64_t slack = points->evidence->info.slack;
-	uint64_t from, to;
+	uint64_t from_ns, to_ns;
 	int failed = 0;
 
-	for (size_t cursor = 0; !failed && find_next_window(points, image, &cursor, &from, &to);) {
-		const uint64_t end = jp_min(to, image->until);
+	for (size_t cursor = 0;
+	     !failed && find_next_window(points, image, &cursor, &from_ns, &to_ns);) {
+		const uint64_t end = jp_min(to_ns, image->until);
 
-		if (from >= end)
+		if (from_ns >= end)
 			continue;
-		failed = add_point(points, image->pid, from, false);
+		failed = add_point(points, image->pid, from_ns, false);
 		for (size_t i = 0; !failed && i < points->truth->nr_marks; i++) {
 			const struct jp_mark *mark = &points->truth->marks[i];
 
-			if (mark->pid == image->pid && mark->after + slack > from &&
-			    mark->after < end && mark->after + slack <= to)
+			if (mark->pid == image->pid && mark->after + slack > from_ns &&
+			    mark->after < end && mark->after + slack <= to_ns)
 				failed = add_point(points, image->pid, mark->after + slack, true);
 		}
 		/* An image that ended earlier has its last mark at its end. */
-		if (!failed && image->until > to + slack)
-			failed = add_point(points, image->pid, to, false);
+		if (!failed && image->until > to_ns + slack)
+			failed = add_point(points, image->pid, to_ns, false);
 	}
 	return failed;
 }
@@ -73,10 +74,10 @@ static bool has_mark(const struct jp_mapping_points *points,
 static int require_marks(const struct jp_mapping_points *points, struct jp_error *err)
 {
 	const struct jp_truth *truth = points->evidence->truth;
-	jp_cleanup_free bool *ran = calloc(truth->nr_incarnations ?: 1, sizeof(*ran));
-	uint64_t from, to;
+	jp_cleanup_free bool *has_run = calloc(truth->nr_incarnations ?: 1, sizeof(*has_run));
+	uint64_t from_ns, to_ns;
 
-	if (!ran)
+	if (!has_run)
 		return -ENOMEM;
 	for (size_t i = 0; i < truth->nr_activations; i++) {
 		const struct jp_truth_activation *activation = &truth->activations[i];
@@ -86,16 +87,16 @@ static int require_marks(const struct jp_mapping_points *points, struct jp_error
 		jp_search(n, truth->nr_incarnations,
 			  image[n].pid < activation->pid || (image[n].pid == activation->pid &&
 							     image[n].before <= activation->enter));
-		if (!n || image[n - 1].pid != activation->pid || ran[n - 1])
+		if (!n || image[n - 1].pid != activation->pid || has_run[n - 1])
 			continue;
 		for (size_t cursor = 0;
-		     find_next_window(points, &image[n - 1], &cursor, &from, &to);)
-			ran[n - 1] |= activation->enter < to && activation->leave > from;
+		     find_next_window(points, &image[n - 1], &cursor, &from_ns, &to_ns);)
+			has_run[n - 1] |= activation->enter < to_ns && activation->leave > from_ns;
 	}
 	for (size_t i = 0; i < truth->nr_incarnations; i++) {
 		const struct jp_truth_incarnation *image = &truth->incarnations[i];
 
-		if (ran[i] && !has_mark(points, image))
+		if (has_run[i] && !has_mark(points, image))
 			return jp_fail(err, ENODATA,
 				       "pid %u from %" PRIu64 " ran code while it was watched, and "
 				       "the truth has no maps of it",

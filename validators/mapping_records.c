@@ -27,11 +27,11 @@ struct mapping_records {
 	uint64_t records, invented, unknown;
 };
 
-/* Stores in [*@from, *@to] the time at which the content of @record was true: the record's own time
- * (then sets *@live), or the time in which a snapshot was read. Returns false if the record is
- * older than the events and comes from no snapshot. */
+/* Stores in [*@from_ns, *@to_ns] the time at which the content of @record was true: the
+ * record's own time (then sets *@is_live), or the time in which a snapshot was read. Returns false
+ * if the record is older than the events and comes from no snapshot. */
 static bool find_time(const struct mapping_records *state, const struct jp_event *record,
-		      uint64_t *from, uint64_t *to, bool *live)
+		      uint64_t *from_ns, uint64_t *to_ns, bool *is_live)
 {
 	const struct jp_evidence *evidence = state->evidence;
 	const uint64_t time = jp_gate_reported_time(evidence, record);
@@ -40,21 +40,21 @@ static bool find_time(const struct mapping_records *state, const struct jp_event
 	bool is_possible = !record->record ||
 			   record->time + evidence->info.slack >= evidence->info.first_enabled;
 
-	*live = record->record &&
-		record->time > (evidence->info.first_enabled ?: evidence->info.enabled);
-	*from = *to = time;
+	*is_live = record->record &&
+		   record->time > (evidence->info.first_enabled ?: evidence->info.enabled);
+	*from_ns = *to_ns = time;
 	if (!record->time)
-		*to = evidence->info.enabled;
+		*to_ns = evidence->info.enabled;
 	for (size_t i = 0; i < evidence->snapshots.count; i++) {
 		const struct jp_snapshot *snapshot = &evidence->snapshots.list[i];
 
 		if (snapshot->pid != record->pid || time > snapshot->after ||
 		    (time && time < snapshot->before))
 			continue;
-		*from = jp_min(*from, snapshot->before);
-		*to = jp_max(*to, snapshot->after);
+		*from_ns = jp_min(*from_ns, snapshot->before);
+		*to_ns = jp_max(*to_ns, snapshot->after);
 		is_possible = true;
-		*live = false;
+		*is_live = false;
 	}
 	return is_possible;
 }
@@ -68,27 +68,28 @@ static uint64_t find_right_end(const struct mapping_records *state, const struct
 	const uint64_t end = record->map.addr + record->map.len;
 	const struct jp_executable *executable;
 	size_t cursor = SIZE_MAX;
-	uint64_t from, to;
+	uint64_t from_ns, to_ns;
 	bool is_live;
 
-	if (!find_time(state, record, &from, &to, &is_live)) {
+	if (!find_time(state, record, &from_ns, &to_ns, &is_live)) {
 		*cause = "time";
 		return addr;
 	}
 	while ((executable =
 			jp_executables_next(&state->truth, record->pid, addr, addr + 1, &cursor))) {
-		const char *differs;
+		const char *difference;
 
-		if (!jp_executable_may_exist(executable, from, to, state->evidence->info.slack))
+		if (!jp_executable_may_exist(executable, from_ns, to_ns,
+					     state->evidence->info.slack))
 			continue;
-		differs = jp_mapping_record_differs(&state->truth.memories[executable->memory],
-						    executable, record, is_live, addr);
-		if (!differs)
+		difference = jp_mapping_record_differs(&state->truth.memories[executable->memory],
+						       executable, record, is_live, addr);
+		if (!difference)
 			return is_live && jp_executable_is_loaded(&state->truth, executable, addr,
 								  end)
 				       ? end
 				       : executable->end;
-		*cause = differs;
+		*cause = difference;
 	}
 	return addr;
 }
@@ -113,7 +114,7 @@ static const struct jp_procmap *find_line(const struct mapping_records *state,
 static bool is_border(const struct mapping_records *state, const struct jp_event *record,
 		      uint64_t addr)
 {
-	const struct jp_procmap *before = NULL, *behind = NULL, *line;
+	const struct jp_procmap *previous_line = NULL, *next_line = NULL, *line;
 	const struct jp_executable *executable;
 	size_t cursor = SIZE_MAX;
 
@@ -121,11 +122,11 @@ static bool is_border(const struct mapping_records *state, const struct jp_event
 						 &cursor))) {
 		line = find_line(state, executable, record->time);
 		if (line && executable->end == addr && line->end == addr)
-			before = line;
+			previous_line = line;
 		else if (line && executable->start == addr && line->start == addr)
-			behind = line;
+			next_line = line;
 	}
-	return before && behind && strcmp(before->name, behind->name) == 0;
+	return previous_line && next_line && strcmp(previous_line->name, next_line->name) == 0;
 }
 
 /* Returns whether one mapping contained both sides of @addr during the whole time that @record
@@ -137,15 +138,15 @@ static bool is_within(const struct mapping_records *state, const struct jp_event
 	const uint64_t slack = state->evidence->info.slack;
 	const struct jp_executable *executable;
 	size_t cursor = SIZE_MAX;
-	uint64_t from, to;
+	uint64_t from_ns, to_ns;
 	bool is_live;
 
-	find_time(state, record, &from, &to, &is_live);
+	find_time(state, record, &from_ns, &to_ns, &is_live);
 	while ((executable =
 			jp_executables_next(&state->truth, record->pid, addr, addr + 1, &cursor)))
-		if (executable->start < addr && executable->open_after + slack <= from &&
+		if (executable->start < addr && executable->open_after + slack <= from_ns &&
 		    (executable->close_before == UINT64_MAX ||
-		     to + slack <= executable->close_before))
+		     to_ns + slack <= executable->close_before))
 			return true;
 	return false;
 }
@@ -172,16 +173,16 @@ static int find_partial_record(struct mapping_records *state, const struct jp_ev
 			       const char **cause)
 {
 	const uint64_t end = record->map.addr + record->map.len;
-	bool before, behind, is_live;
-	uint64_t from, to;
+	bool touches_start, touches_end, is_live;
+	uint64_t from_ns, to_ns;
 
-	find_time(state, record, &from, &to, &is_live);
+	find_time(state, record, &from_ns, &to_ns, &is_live);
 	if (!is_live)
 		return 0;
-	if (jp_mapping_halves_note(&state->halves, record, &before, &behind))
+	if (jp_mapping_halves_note(&state->halves, record, &touches_start, &touches_end))
 		return -ENOMEM;
-	if ((before && is_possibly_within(state, record, record->map.addr)) ||
-	    (behind && is_possibly_within(state, record, end)))
+	if ((touches_start && is_possibly_within(state, record, record->map.addr)) ||
+	    (touches_end && is_possibly_within(state, record, end)))
 		*cause = "part";
 	return 0;
 }
@@ -237,11 +238,11 @@ static bool is_before_launch(const struct mapping_records *state, const struct j
 static int judge_record(struct mapping_records *state, const struct jp_event *record)
 {
 	const uint64_t end = record->map.addr + record->map.len;
-	uint64_t reached = record->map.addr, next = reached;
+	uint64_t covered_end = record->map.addr, next = covered_end;
 	const char *cause = "invented", *impossible, *half = NULL;
 	const bool is_watched = jp_sample_is_watched(state->evidence, record->pid, UINT64_MAX) &&
 				!is_before_launch(state, record);
-	uint64_t from, to;
+	uint64_t from_ns, to_ns;
 	bool is_live;
 
 	if (!(record->map.prot & JP_PROT_EXEC) || (record->kernel_map && !is_watched))
@@ -258,16 +259,16 @@ static int judge_record(struct mapping_records *state, const struct jp_event *re
 	impossible = find_impossible_attribute(state, record);
 	if (impossible)
 		cause = impossible;
-	find_time(state, record, &from, &to, &is_live);
-	while (!impossible && reached < end &&
-	       (next = find_right_end(state, record, reached, &cause)) > reached) {
-		reached = next;
-		if (is_live && reached < end && is_border(state, record, reached)) {
+	find_time(state, record, &from_ns, &to_ns, &is_live);
+	while (!impossible && covered_end < end &&
+	       (next = find_right_end(state, record, covered_end, &cause)) > covered_end) {
+		covered_end = next;
+		if (is_live && covered_end < end && is_border(state, record, covered_end)) {
 			cause = "two";
 			break;
 		}
 	}
-	if (!impossible && reached >= end) {
+	if (!impossible && covered_end >= end) {
 		if (find_partial_record(state, record, &half))
 			return -ENOMEM;
 		if (!half && (!record->record || (!is_within(state, record, record->map.addr) &&
@@ -276,12 +277,13 @@ static int judge_record(struct mapping_records *state, const struct jp_event *re
 		cause = "part";
 	}
 	state->invented++;
-	return jp_findings_count_failure(
-		&state->view->findings, "mappings.invented", cause,
-		"pid %u, record of %" PRIu64 ": %" PRIx64 "-%" PRIx64 " offset %" PRIx64
-		" prot %u flags %x inode %" PRIu64 " %.80s: not so from %" PRIx64 " on",
-		record->pid, record->time, record->map.addr, end, record->map.pgoff,
-		record->map.prot, record->map.flags, record->map.ino, record->map.name, reached);
+	return jp_findings_count_failure(&state->view->findings, "mappings.invented", cause,
+					 "pid %u, record of %" PRIu64 ": %" PRIx64 "-%" PRIx64
+					 " offset %" PRIx64 " prot %u flags %x inode %" PRIu64
+					 " %.80s: not so from %" PRIx64 " on",
+					 record->pid, record->time, record->map.addr, end,
+					 record->map.pgoff, record->map.prot, record->map.flags,
+					 record->map.ino, record->map.name, covered_end);
 }
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)

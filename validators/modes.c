@@ -44,20 +44,20 @@ static bool is_kernel_code(const struct modes *modes, uint64_t address)
 /* Returns the cause id if mode and address contradict each other, else NULL. */
 static const char *check_mode(const struct modes *modes, const struct jp_event *event)
 {
-	const struct jp_event_asked *asked = event->asked;
+	const struct jp_event_asked *requested = event->asked;
 	const uint64_t ip = event->sample.ip;
 
 	switch (jp_event_cpu_mode(event)) {
 	case JP_CPU_USER:
 		/* The only user code at kernel addresses is the vsyscall page, which our workloads
 		 * do not call. */
-		return is_kernel_address(ip)   ? "kernel-address"
-		       : asked && !asked->user ? "not-asked"
-					       : NULL;
+		return is_kernel_address(ip)           ? "kernel-address"
+		       : requested && !requested->user ? "not-asked"
+						       : NULL;
 	case JP_CPU_KERNEL:
-		return !is_kernel_code(modes, ip) ? "user-address"
-		       : asked && !asked->kernel  ? "not-asked"
-						  : NULL;
+		return !is_kernel_code(modes, ip)        ? "user-address"
+		       : requested && !requested->kernel ? "not-asked"
+							 : NULL;
 	default:
 		/* No capture samples guests. */
 		return "other-mode";
@@ -165,10 +165,11 @@ static bool is_wanted(const struct modes *modes, enum jp_clock clock)
 
 /* Returns whether the event's period contradicts the frequency that the capture states. */
 static bool contradicts_stated_frequency(const struct jp_capture_info *info,
-					 const struct jp_event_asked *asked)
+					 const struct jp_event_asked *requested)
 {
-	return (asked->clock == JP_CLOCK_CPU || asked->clock == JP_CLOCK_TASK) && asked->period &&
-	       info->frequency && asked->period != UINT64_C(1000000000) / info->frequency;
+	return (requested->clock == JP_CLOCK_CPU || requested->clock == JP_CLOCK_TASK) &&
+	       requested->period && info->frequency &&
+	       requested->period != UINT64_C(1000000000) / info->frequency;
 }
 
 static const char UNWANTED_CLOCK[] = "the clock, or the breakpoints, that the runner wanted";
@@ -178,26 +179,26 @@ static const char UNWANTED_CLOCK[] = "the clock, or the breakpoints, that the ru
 static const char *find_unrequested_data(const struct modes *modes, const struct jp_event *event)
 {
 	const struct jp_watched_info *watched = &modes->evidence->watched;
-	const struct jp_event_asked *asked = event->asked;
+	const struct jp_event_asked *requested = event->asked;
 	const bool chain = modes->view->asked->methods >> JP_CHAIN & 1;
 
-	if (!asked->timed)
+	if (!requested->timed)
 		return "times by CLOCK_MONOTONIC in all its records";
-	if (!asked->threads)
+	if (!requested->threads)
 		return "the thread in all its records";
 	if (event->type != JP_EVENT_SAMPLE)
 		return NULL;
-	if (!asked->user_chain && (chain || watched->chain))
+	if (!requested->user_chain && (chain || watched->chain))
 		return "callchains with the user's part";
-	if (asked->stack != modes->evidence->info.stack_dump)
+	if (requested->stack != modes->evidence->info.stack_dump)
 		return "the stack dump that the capture states";
-	if (!asked->regs)
+	if (!requested->regs)
 		return "user registers";
-	if (modes->evidence->info.event[0] && !is_wanted(modes, asked->clock))
+	if (modes->evidence->info.event[0] && !is_wanted(modes, requested->clock))
 		return UNWANTED_CLOCK;
-	if (contradicts_stated_frequency(&modes->evidence->info, asked))
+	if (contradicts_stated_frequency(&modes->evidence->info, requested))
 		return "the frequency that the capture states";
-	return watched->user_only && asked->kernel ? "user space alone" : NULL;
+	return watched->user_only && requested->kernel ? "user space alone" : NULL;
 }
 
 /* Makes the case an ERROR because the event @attr does not request @data. */

@@ -41,16 +41,19 @@ static int report_lost_sample(struct jp_findings *findings, struct jp_names_chan
 
 static int report_worse_name(struct jp_findings *findings,
 			     const struct jp_incarnations *incarnations,
-			     const struct jp_named_sample *was, const struct jp_named_sample *is)
+			     const struct jp_named_sample *old_sample,
+			     const struct jp_named_sample *new_sample)
 {
 	static const char *const causes[JP_NAMES] = {"was-wrong", "was-unnamed", "was-right"};
 
-	return jp_findings_count_failure(
-		findings, "inject.worse", causes[was->class],
-		"at %" PRIu64 ", %u/%u, ip %" PRIx64 " in %s: %s now", is->time, is->pid, is->tid,
-		is->ip,
-		jp_incarnations_find_at(incarnations, is->pid, is->ip, is->time)->code->name,
-		jp_named_text[is->class]);
+	return jp_findings_count_failure(findings, "inject.worse", causes[old_sample->class],
+					 "at %" PRIu64 ", %u/%u, ip %" PRIx64 " in %s: %s now",
+					 new_sample->time, new_sample->pid, new_sample->tid,
+					 new_sample->ip,
+					 jp_incarnations_find_at(incarnations, new_sample->pid,
+								 new_sample->ip, new_sample->time)
+						 ->code->name,
+					 jp_named_text[new_sample->class]);
 }
 
 int jp_names_compare_around_inject(struct jp_named_samples *before, struct jp_named_samples *after,
@@ -63,25 +66,28 @@ int jp_names_compare_around_inject(struct jp_named_samples *before, struct jp_na
 	sort_samples(before);
 	sort_samples(after);
 	while (!failed && (i < before->count || j < after->count)) {
-		const struct jp_named_sample *was = &before->samples[i], *is = &after->samples[j];
-		int way = i == before->count  ? 1
-			  : j == after->count ? -1
-					      : compare_by_sample(was, is);
+		const struct jp_named_sample *old_sample = &before->samples[i],
+					     *new_sample = &after->samples[j];
+		int direction = i == before->count  ? 1
+				: j == after->count ? -1
+						    : compare_by_sample(old_sample, new_sample);
 
-		if (way) {
-			failed = way < 0 ? report_lost_sample(findings, change, was, "dropped")
-					 : report_lost_sample(findings, change, is, "invented");
-			i += way < 0;
-			j += way > 0;
+		if (direction) {
+			failed = direction < 0 ? report_lost_sample(findings, change, old_sample,
+								    "dropped")
+					       : report_lost_sample(findings, change, new_sample,
+								    "invented");
+			i += direction < 0;
+			j += direction > 0;
 			continue;
 		}
 		change->nr_in_both++;
-		change->covered += was->covered;
-		change->covered_bad += was->covered && is->class != JP_NAME_RIGHT;
-		change->nr_better += is->class > was->class;
-		if (is->class < was->class) {
+		change->covered += old_sample->covered;
+		change->covered_bad += old_sample->covered && new_sample->class != JP_NAME_RIGHT;
+		change->nr_better += new_sample->class > old_sample->class;
+		if (new_sample->class < old_sample->class) {
 			change->nr_worse++;
-			failed = report_worse_name(findings, incarnations, was, is);
+			failed = report_worse_name(findings, incarnations, old_sample, new_sample);
 		}
 		i++;
 		j++;

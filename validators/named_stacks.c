@@ -215,9 +215,9 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 }
 
 /* Returns @count if its share of @n exceeds the usual share beyond chance, else 0. */
-static uint64_t get_unusual_count(uint64_t count, uint64_t n, double usual)
+static uint64_t get_unusual_count(uint64_t count, uint64_t n, double usual_share)
 {
-	return n && jp_metric_rate("", count, n).lo > usual ? count : 0;
+	return n && jp_metric_rate("", count, n).lo > usual_share ? count : 0;
 }
 
 /* Returns @count if its share of the samples in paths exceeds USUAL beyond chance, else 0. */
@@ -234,29 +234,29 @@ static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct named_stacks *stacks = view->state;
 	const uint64_t renamed = count_unusual_in_paths(stacks, stacks->nr_renamed);
-	const uint64_t astray = count_unusual_in_paths(stacks, stacks->nr_astray);
+	const uint64_t nr_astray = count_unusual_in_paths(stacks, stacks->nr_astray);
 	const uint64_t unwatched = view->evidence->declared.system_wide
 					   ? 0
 					   : get_unusual_count(stacks->unwatched, stacks->samples,
 							       JP_SAMPLE_UNWATCHED_USUAL);
 	uint64_t nr_named = stacks->counts.samples - stacks->stackless;
 	uint64_t total = nr_named + stacks->unnamed + renamed;
-	uint64_t right = nr_named - stacks->misnamed;
+	uint64_t nr_right = nr_named - stacks->misnamed;
 	int failed = jp_stack_counts_add(&stacks->counts, view);
 
-	if (!failed && astray)
+	if (!failed && nr_astray)
 		failed = jp_findings_count_failure(&view->findings, "samples", "astray",
 						   "%" PRIu64
 						   " stacks with emitted code have a native "
 						   "function innermost",
-						   astray);
+						   nr_astray);
 	if (!failed && unwatched)
 		failed = jp_findings_count_failure(&view->findings, "samples", "unwatched",
 						   "%" PRIu64 " of %" PRIu64
 						   " samples are of processes that were not there",
 						   unwatched, stacks->samples);
 	jp_findings_add_with_role(&view->findings, &impossible,
-				  jp_metric_count("samples.impossible", astray + unwatched));
+				  jp_metric_count("samples.impossible", nr_astray + unwatched));
 	if (failed || !view->asked->names)
 		return failed;
 	if (renamed)
@@ -266,7 +266,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 						  "emitted function's name",
 						  renamed);
 	jp_findings_add_with_role(&view->findings, &named_samples,
-				  jp_metric_rate("names.right", right, total));
+				  jp_metric_rate("names.right", nr_right, total));
 	jp_findings_add_with_role(&view->findings, &named_callers,
 				  jp_metric_rate("callers.right",
 						 stacks->callers - stacks->nameless,

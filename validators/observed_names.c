@@ -49,11 +49,11 @@ static const char *find_cause(struct observed_names *names, const struct jp_trut
 		  truth->codes[i].pid < code->pid ||
 			  (truth->codes[i].pid == code->pid && truth->codes[i].addr <= ip));
 	for (; i && truth->codes[i - 1].pid == code->pid && truth->code_reach[i - 1] > ip; i--) {
-		const struct jp_truth_code *other = &truth->codes[i - 1];
+		const struct jp_truth_code *other_code = &truth->codes[i - 1];
 
-		if (other != code && ip - other->addr < other->size &&
-		    strcmp(other->name, name) == 0)
-			return other->loaded < code->loaded ? "stale" : "later";
+		if (other_code != code && ip - other_code->addr < other_code->size &&
+		    strcmp(other_code->name, name) == 0)
+			return other_code->loaded < code->loaded ? "stale" : "later";
 	}
 	return is_function(names, name) ? "other-function" : "other-name";
 }

@@ -38,11 +38,11 @@ struct process_map {
 static struct line_count *get_line_count(struct process_map *map, uint64_t start, uint64_t size,
 					 const char *name)
 {
-	const uint64_t place[] = {start, size};
+	const uint64_t position[] = {start, size};
 
 	return jp_map_at(
 		&map->counts,
-		jp_digest_bytes(jp_digest_bytes(0, place, sizeof(place)), name, strlen(name)),
+		jp_digest_bytes(jp_digest_bytes(0, position, sizeof(position)), name, strlen(name)),
 		sizeof(struct line_count));
 }
 

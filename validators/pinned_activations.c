@@ -30,9 +30,9 @@ struct pinned_activations {
 
 static bool is_pinned(const struct jp_truth_activation *activation)
 {
-	const uint64_t passed = activation->leave - activation->enter;
+	const uint64_t elapsed = activation->leave - activation->enter;
 
-	return passed < activation->cpu + PINNED_NS && activation->cpu < passed + PINNED_NS;
+	return elapsed < activation->cpu + PINNED_NS && activation->cpu < elapsed + PINNED_NS;
 }
 
 /* Returns the pinned activation of @tid that surely contains @event, or NULL. */
@@ -50,18 +50,18 @@ static const struct jp_truth_activation *enclosing_activation(struct jp_view *vi
 		       : NULL;
 }
 
-/* Returns whether @other surely lies in the pinned activation of @sample. */
-static bool is_in_same_activation(const struct thread_run *sample, const struct thread_run *other,
-				  uint64_t slack)
+/* Returns whether @other_run surely lies in the pinned activation of @sample. */
+static bool is_in_same_activation(const struct thread_run *sample,
+				  const struct thread_run *other_run, uint64_t slack)
 {
 	const struct jp_truth_activation *activation = sample->activation;
 
-	return activation && other->time > activation->enter + slack &&
-	       other->time + slack < activation->leave;
+	return activation && other_run->time > activation->enter + slack &&
+	       other_run->time + slack < activation->leave;
 }
 
 static int report(struct jp_view *view, const char *cause, const struct thread_run *sample,
-		  const struct thread_run *other)
+		  const struct thread_run *other_run)
 {
 	struct pinned_activations *state = view->state;
 
@@ -69,8 +69,8 @@ static int report(struct jp_view *view, const char *cause, const struct thread_r
 	return jp_findings_count_failure(&view->findings, "samples.cpu", cause,
 					 "thread %u at %" PRIu64 " on CPU %u, thread %u at %" PRIu64
 					 " on CPU %u: one of them was on its CPU all the time",
-					 other->tid, other->time, other->cpu, sample->tid,
-					 sample->time, sample->cpu);
+					 other_run->tid, other_run->time, other_run->cpu,
+					 sample->tid, sample->time, sample->cpu);
 }
 
 /* Judges @event, a sample or live record, which proves that thread @tid ran on its CPU. */

@@ -76,16 +76,17 @@ static struct image *find_image(const struct processes *processes, uint32_t pid,
 static struct thread *get_thread(struct processes *processes, uint32_t tid)
 {
 	size_t *index = jp_map_at(&processes->by_tid, tid, sizeof(*index));
-	struct thread *fresh;
+	struct thread *new_thread;
 
 	if (!index || *index)
 		return index ? &processes->threads[*index - 1] : NULL;
-	fresh = jp_array_push(&processes->threads, &processes->nr_threads, &processes->capacity);
-	if (!fresh)
+	new_thread =
+		jp_array_push(&processes->threads, &processes->nr_threads, &processes->capacity);
+	if (!new_thread)
 		return NULL;
 	*index = processes->nr_threads;
-	fresh->tid = tid;
-	return fresh;
+	new_thread->tid = tid;
+	return new_thread;
 }
 
 /* Marks the image and the thread of @event as contained in the capture, and as named if @event
@@ -149,15 +150,15 @@ static bool was_recordable(const struct processes *processes, const struct image
 {
 	const struct jp_evidence *evidence = processes->evidence;
 	const uint64_t slack = evidence->info.slack;
-	uint64_t from, to;
+	uint64_t from_ns, to_ns;
 
 	if (!jp_evidence_gates_records(evidence))
 		return image->incarnation->after + slack < evidence->info.stopped &&
 		       image->incarnation->until > evidence->info.enabled + slack;
 	for (size_t cursor = 0;
-	     jp_evidence_next_window(evidence, image->incarnation->pid, &cursor, &from, &to);)
-		if (image->incarnation->after + slack < to &&
-		    image->incarnation->until > from + slack)
+	     jp_evidence_next_window(evidence, image->incarnation->pid, &cursor, &from_ns, &to_ns);)
+		if (image->incarnation->after + slack < to_ns &&
+		    image->incarnation->until > from_ns + slack)
 			return true;
 	return false;
 }

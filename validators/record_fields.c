@@ -13,7 +13,7 @@ enum { WORD = sizeof(uint64_t) };
  * perf_event_comm() for an exec. */
 static const char *check_misc(const struct jp_event *event)
 {
-	uint32_t known = JP_PERF_MISC_CPUMODE;
+	uint32_t known_bits = JP_PERF_MISC_CPUMODE;
 
 	switch (event->type) {
 	case JP_EVENT_SAMPLE:
@@ -21,16 +21,16 @@ static const char *check_misc(const struct jp_event *event)
 			return NULL;
 		break;
 	case JP_EVENT_MAP:
-		known |= JP_PERF_MISC_MMAP_BUILD_ID;
+		known_bits |= JP_PERF_MISC_MMAP_BUILD_ID;
 		if (!(event->map.prot & JP_PROT_EXEC))
-			known |= JP_PERF_MISC_MMAP_DATA;
+			known_bits |= JP_PERF_MISC_MMAP_DATA;
 		break;
 	case JP_EVENT_COMM:
-		known = JP_PERF_MISC_COMM_EXEC;
+		known_bits = JP_PERF_MISC_COMM_EXEC;
 		break;
 	case JP_EVENT_FORK:
 	case JP_EVENT_EXIT:
-		known = 0;
+		known_bits = 0;
 		break;
 	default:
 		return NULL;
@@ -39,7 +39,7 @@ static const char *check_misc(const struct jp_event *event)
 	if (event->type == JP_EVENT_MAP &&
 	    (event->misc & JP_PERF_MISC_CPUMODE) != JP_PERF_MISC_USER)
 		return "other-misc";
-	return event->misc & ~known ? "other-misc" : NULL;
+	return event->misc & ~known_bits ? "other-misc" : NULL;
 }
 
 /* Returns the cause if flags or protection are not such as perf_event_mmap_event() writes: either
@@ -86,9 +86,9 @@ static const char *check_name_padding(const struct jp_event *event)
 	const char *name = event->type == JP_EVENT_MAP    ? event->map.name
 			   : event->type == JP_EVENT_COMM ? event->comm.name
 							  : NULL;
-	const size_t used = name ? strlen(name) + 1 : 0;
+	const size_t length = name ? strlen(name) + 1 : 0;
 
-	return name && memcmp(name + used, zeros, -used % WORD) != 0 ? "other-padding" : NULL;
+	return name && memcmp(name + length, zeros, -length % WORD) != 0 ? "other-padding" : NULL;
 }
 
 /* Returns the cause if bytes other than zero follow the name, before the fields that our attributes

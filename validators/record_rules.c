@@ -142,16 +142,18 @@ static int check_place(struct record_rules *rules, const struct jp_event *event,
 static const char *check_dump(const struct record_rules *rules, const struct jp_event *event)
 {
 	const struct jp_perf_record *record = event->record;
-	const uint64_t requested = event->asked->stack, granted = event->sample.stack_asked;
+	const uint64_t requested_value = event->asked->stack,
+		       granted_size = event->sample.stack_asked;
 	const uint64_t copied = event->sample.stack_size;
 	uint64_t ip, sp;
 
 	if (!event->sample.stack || !jp_machine_user(rules->view->machine, event, &ip, &sp))
 		return NULL;
-	if (granted > requested || (granted < requested && (sp + granted) % JP_PAGE_SMALLEST != 0 &&
-				    record->size + requested - granted <= RECORD_MOST))
+	if (granted_size > requested_value ||
+	    (granted_size < requested_value && (sp + granted_size) % JP_PAGE_SMALLEST != 0 &&
+	     record->size + requested_value - granted_size <= RECORD_MOST))
 		return "dump-granted";
-	return copied && copied < granted &&
+	return copied && copied < granted_size &&
 			       -(sp + copied) % JP_PAGE_SMALLEST >
 				       rules->view->machine->frames->undumped
 		       ? "dump-copied"

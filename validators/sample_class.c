@@ -100,42 +100,45 @@ static bool is_handler_stack(const struct jp_truth_activation *interrupted, uint
 static bool is_handler(const struct jp_truth *truth, const struct jp_truth_activation *activation,
 		       uint64_t sp)
 {
-	const struct jp_truth_activation *before = activation;
+	const struct jp_truth_activation *previous = activation;
 
 	if (!sp)
 		return activation->was_interrupted;
 	if (activation->was_interrupted && is_handler_stack(activation, sp))
 		return true;
 	do
-		before--;
-	while (before >= truth->activations && before->tid == activation->tid &&
-	       before->interrupted);
-	return before >= truth->activations && before->tid == activation->tid &&
-	       before->was_interrupted && before->sp == activation->sp &&
-	       before->path == activation->path && is_handler_stack(before, sp);
+		previous--;
+	while (previous >= truth->activations && previous->tid == activation->tid &&
+	       previous->interrupted);
+	return previous >= truth->activations && previous->tid == activation->tid &&
+	       previous->was_interrupted && previous->sp == activation->sp &&
+	       previous->path == activation->path && is_handler_stack(previous, sp);
 }
 
 /* Returns whether native code is entering or leaving the activation: @sp, if known, is not below
- * the path's first frame, or [@from, @to] reaches beyond the activation's begin or end. */
+ * the path's first frame, or [@from_ns, @to_ns] reaches beyond the activation's begin or end.
+ */
 static bool is_near_activation_border(const struct jp_truth *truth,
-				      const struct jp_truth_activation *activation, uint64_t from,
-				      uint64_t to, bool has_user, uint64_t sp)
+				      const struct jp_truth_activation *activation,
+				      uint64_t from_ns, uint64_t to_ns, bool has_user, uint64_t sp)
 {
 	const uint64_t near = truth->version < JP_TRUTH_VERSION_CPU ? OLD_BORDER_NS : 0;
 
-	return (has_user && sp && sp >= activation->sp) || from <= activation->called + near ||
-	       to + near >= activation->leave;
+	return (has_user && sp && sp >= activation->sp) || from_ns <= activation->called + near ||
+	       to_ns + near >= activation->leave;
 }
 
-/* Returns whether the witness has a sample of @activation's code after @from and before @to. */
+/* Returns whether the witness has a sample of @activation's code after @from_ns and before
+ * @to_ns. */
 static bool runs_code(const struct jp_evidence *evidence,
-		      const struct jp_truth_activation *activation, uint64_t from, uint64_t to)
+		      const struct jp_truth_activation *activation, uint64_t from_ns,
+		      uint64_t to_ns)
 {
 	const struct jp_witnessed *witnessed = &evidence->witnessed;
 
-	for (size_t i = jp_witnessed_find_first_from(witnessed, activation->tid, from + 1);
+	for (size_t i = jp_witnessed_find_first_from(witnessed, activation->tid, from_ns + 1);
 	     i < witnessed->count && witnessed->samples[i].tid == activation->tid &&
-	     witnessed->samples[i].time < to;
+	     witnessed->samples[i].time < to_ns;
 	     i++)
 		if (witnessed->samples[i].user &&
 		    jp_truth_code_at(evidence->truth, activation->pid, witnessed->samples[i].ip,
@@ -160,15 +163,15 @@ static bool may_run_handler(const struct jp_evidence *evidence,
 }
 
 static bool is_handler_waiting(const struct jp_sample_facts_of *source,
-			       const struct jp_truth_activation *activation, uint64_t from,
-			       uint64_t to)
+			       const struct jp_truth_activation *activation, uint64_t from_ns,
+			       uint64_t to_ns)
 {
 	for (size_t i = 0; i < source->nr_waits; i++) {
 		const struct jp_event *act = source->waits[i];
 
 		if (act->tid == activation->tid &&
-		    (((act->wait.handled ?: act->before) <= to && from <= act->after) ||
-		     may_run_handler(source->evidence, activation, act, from)))
+		    (((act->wait.handled ?: act->before) <= to_ns && from_ns <= act->after) ||
+		     may_run_handler(source->evidence, activation, act, from_ns)))
 			return true;
 	}
 	return false;
@@ -243,7 +246,7 @@ struct jp_sample_facts jp_sample_facts(struct jp_sample_facts_of *source,
 	const struct jp_evidence *evidence = source->evidence;
 	const struct jp_truth *truth = evidence->truth;
 	const uint64_t slack = evidence->info.slack, time = event->time;
-	const uint64_t from = time > slack ? time - slack : 0, to = time + slack;
+	const uint64_t from_ns = time > slack ? time - slack : 0, to_ns = time + slack;
 	const struct jp_truth_activation *activation;
 	struct jp_sample_facts facts = {
 		.code = has_user ? jp_truth_code_at(truth, event->pid, ip, time) != NULL
@@ -254,16 +257,16 @@ struct jp_sample_facts jp_sample_facts(struct jp_sample_facts_of *source,
 		.kernel = !event->sample.user,
 	};
 
-	activation = source->hint = jp_truth_activation_at(truth, source->hint, event->tid, to);
-	if (!activation || activation->leave < from)
+	activation = source->hint = jp_truth_activation_at(truth, source->hint, event->tid, to_ns);
+	if (!activation || activation->leave < from_ns)
 		return facts;
 	facts.ended = activation->cpu == UINT64_MAX;
-	if (is_near_activation_border(truth, activation, from, to, has_user, sp))
+	if (is_near_activation_border(truth, activation, from_ns, to_ns, has_user, sp))
 		facts.place = JP_IN_EDGE;
 	else if (activation->pid != event->pid)
 		facts.place = JP_IN_OTHERS;
 	else if (has_user && (is_handler(truth, activation, sp) ||
-			      is_handler_waiting(source, activation, from, to)))
+			      is_handler_waiting(source, activation, from_ns, to_ns)))
 		facts.place = JP_IN_HANDLER;
 	else if (has_user && may_be_near_border(evidence, activation, time))
 		facts.place = JP_IN_EDGE;

@@ -37,25 +37,26 @@ static bool was_written_twice(const struct last_sample *last, const struct last_
 static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct sample_doubles *state = view->state;
-	struct last_sample *last, now = {.time = event->time, .attr = event->attr};
+	struct last_sample *last, current = {.time = event->time, .attr = event->attr};
 
 	if (event->type != JP_EVENT_SAMPLE || !event->time || !event->tid)
 		return 0;
-	now.digest = jp_sample_digest(event);
+	current.digest = jp_sample_digest(event);
 	if (event->record)
-		now.end = event->file_offset + ((const struct jp_perf_record *)event->record)->size;
+		current.end =
+			event->file_offset + ((const struct jp_perf_record *)event->record)->size;
 	last = jp_map_at(&state->last, event->tid, sizeof(*last));
 	if (!last)
 		return -ENOMEM;
-	if (last->time == now.time && last->attr == now.attr) {
+	if (last->time == current.time && last->attr == current.attr) {
 		state->doubles++;
 		return jp_findings_count_failure(
 			&view->findings, "samples",
-			was_written_twice(last, &now, event) ? "written-twice" : "double",
+			was_written_twice(last, &current, event) ? "written-twice" : "double",
 			"at %" PRIu64 ", %u/%u: two samples of one event", event->time, event->pid,
 			event->tid);
 	}
-	*last = now;
+	*last = current;
 	return 0;
 }
 

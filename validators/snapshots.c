@@ -22,56 +22,56 @@ struct shown {
 
 /* Returns whether the mapping @executable existed during the whole time of @snapshot (if @surely),
  * or may have existed at some time of it. */
-static bool existed_during(const struct shown *shown, const struct jp_executable *executable,
+static bool existed_during(const struct shown *state, const struct jp_executable *executable,
 			   const struct jp_snapshot *snapshot, bool surely)
 {
-	const uint64_t slack = shown->view->evidence->info.slack;
+	const uint64_t slack = state->view->evidence->info.slack;
 	const uint64_t opened = surely ? executable->open_after : executable->open_before;
 	const uint64_t closed = surely ? executable->close_before : executable->close_after;
-	const uint64_t from = surely ? snapshot->before : snapshot->after + slack;
-	const uint64_t to = surely ? snapshot->after + slack : snapshot->before;
+	const uint64_t from_ns = surely ? snapshot->before : snapshot->after + slack;
+	const uint64_t to_ns = surely ? snapshot->after + slack : snapshot->before;
 
-	return opened + (surely ? slack : 0) <= from &&
-	       (closed == UINT64_MAX || to <= closed + (surely ? 0 : slack));
+	return opened + (surely ? slack : 0) <= from_ns &&
+	       (closed == UINT64_MAX || to_ns <= closed + (surely ? 0 : slack));
 }
 
-static bool is_same(const struct shown *shown, const struct jp_executable *executable,
+static bool is_same(const struct shown *state, const struct jp_executable *executable,
 		    const struct jp_procmap *line)
 {
-	const struct jp_procmap *own = shown->truth.memories[executable->memory].line;
+	const struct jp_procmap *own = state->truth.memories[executable->memory].line;
 
 	return line->prot == executable->prot && (!own || own->shared == line->shared);
 }
 
 /* Returns the end of the longest part at the start of @executable that the lines of @snapshot show.
  */
-static uint64_t find_shown_end(const struct shown *shown, const struct jp_snapshot *snapshot,
+static uint64_t find_shown_end(const struct shown *state, const struct jp_snapshot *snapshot,
 			       const struct jp_executable *executable)
 {
 	const struct jp_procmap *line;
 	uint64_t addr = executable->start;
 
 	while (addr < executable->end && (line = jp_snapshot_executable(snapshot, addr)) &&
-	       is_same(shown, executable, line))
+	       is_same(state, executable, line))
 		addr = line->end;
 	return addr;
 }
 
 /* Returns the end of the longest part at the start of @line that may have been executable. */
-static uint64_t find_right_end(const struct shown *shown, const struct jp_snapshot *snapshot,
+static uint64_t find_right_end(const struct shown *state, const struct jp_snapshot *snapshot,
 			       const struct jp_procmap *line)
 {
 	const struct jp_executable *executable;
-	uint64_t reached = line->start;
+	uint64_t covered_end = line->start;
 	size_t cursor = SIZE_MAX;
 
-	while ((executable = jp_executables_next(&shown->truth, snapshot->pid, line->start,
+	while ((executable = jp_executables_next(&state->truth, snapshot->pid, line->start,
 						 line->end, &cursor)))
-		if (executable->start <= reached && executable->end > reached &&
-		    is_same(shown, executable, line) &&
-		    existed_during(shown, executable, snapshot, false))
-			reached = executable->end;
-	return reached;
+		if (executable->start <= covered_end && executable->end > covered_end &&
+		    is_same(state, executable, line) &&
+		    existed_during(state, executable, snapshot, false))
+			covered_end = executable->end;
+	return covered_end;
 }
 
 /* Returns the digest of a record that is synthesized from a line. */
@@ -88,13 +88,13 @@ static uint64_t digest_line(uint32_t pid, uint64_t start, uint64_t end, uint64_t
  * inode generation. */
 static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
-	struct shown *shown = view->state;
+	struct shown *state = view->state;
 
 	if (event->type != JP_EVENT_MAP || event->map.gen || !event->map.has_identity ||
 	    (event->time &&
 	     !jp_snapshots_cover_time(&view->evidence->snapshots, event->pid, event->time)))
 		return 0;
-	return jp_map_at(&shown->recorded,
+	return jp_map_at(&state->recorded,
 			 digest_line(event->pid, event->map.addr, event->map.addr + event->map.len,
 				     event->map.pgoff, event->map.prot,
 				     jp_mapping_is_shared(event->map.flags), event->map.maj,
@@ -105,76 +105,76 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 }
 
 /* Returns whether @line has a record, or needs none. */
-static bool is_recorded(const struct shown *shown, const struct jp_snapshot *snapshot,
+static bool is_recorded(const struct shown *state, const struct jp_snapshot *snapshot,
 			const struct jp_procmap *line)
 {
 	const bool paths =
-		strcmp(shown->view->evidence->info.policy, jp_synth_text(JP_SYNTH_PATHS)) == 0;
+		strcmp(state->view->evidence->info.policy, jp_synth_text(JP_SYNTH_PATHS)) == 0;
 
-	return !shown->must_record || (paths && !*line->name) ||
-	       jp_map_find(&shown->recorded,
+	return !state->must_record || (paths && !*line->name) ||
+	       jp_map_find(&state->recorded,
 			   digest_line(snapshot->pid, line->start, line->end, line->offset,
 				       line->prot, line->shared == 's', line->maj, line->min,
 				       line->ino, *line->name ? line->name : "//anon"));
 }
 
-static int report(struct shown *shown, const char *metric, const char *cause,
+static int report(struct shown *state, const char *metric, const char *cause,
 		  const struct jp_snapshot *snapshot, uint64_t start, uint64_t end,
-		  uint64_t reached)
+		  uint64_t covered_end)
 {
-	return jp_findings_count_failure(&shown->view->findings, metric, cause,
+	return jp_findings_count_failure(&state->view->findings, metric, cause,
 					 "pid %u, read from %" PRIu64 " to %" PRIu64 ": %" PRIx64
 					 "-%" PRIx64 " from %" PRIx64 " on",
 					 snapshot->pid, snapshot->before, snapshot->after, start,
-					 end, reached);
+					 end, covered_end);
 }
 
-static int judge_snapshot(struct shown *shown, const struct jp_snapshot *snapshot)
+static int judge_snapshot(struct shown *state, const struct jp_snapshot *snapshot)
 {
 	const struct jp_executable *executable;
 	size_t cursor = SIZE_MAX;
 	int failed = 0;
 
-	while (!failed && (executable = jp_executables_next(&shown->truth, snapshot->pid, 0,
+	while (!failed && (executable = jp_executables_next(&state->truth, snapshot->pid, 0,
 							    UINT64_MAX, &cursor))) {
-		uint64_t reached = find_shown_end(shown, snapshot, executable);
+		uint64_t covered_end = find_shown_end(state, snapshot, executable);
 
-		if (!existed_during(shown, executable, snapshot, true))
+		if (!existed_during(state, executable, snapshot, true))
 			continue;
-		shown->stretches++;
-		if (reached >= executable->end)
+		state->stretches++;
+		if (covered_end >= executable->end)
 			continue;
-		shown->missing++;
-		failed = report(shown, "snapshots.missing", "not-shown", snapshot,
-				executable->start, executable->end, reached);
+		state->missing++;
+		failed = report(state, "snapshots.missing", "not-shown", snapshot,
+				executable->start, executable->end, covered_end);
 	}
 	for (size_t i = 0; !failed && i < snapshot->count; i++) {
 		const struct jp_procmap *line = &snapshot->maps[i];
-		uint64_t reached;
+		uint64_t covered_end;
 
 		if (!(line->prot & JP_PROT_EXEC))
 			continue;
-		shown->lines++;
-		if (!is_recorded(shown, snapshot, line)) {
-			shown->missing++;
-			failed = report(shown, "snapshots.missing", "not-told", snapshot,
+		state->lines++;
+		if (!is_recorded(state, snapshot, line)) {
+			state->missing++;
+			failed = report(state, "snapshots.missing", "not-told", snapshot,
 					line->start, line->end, line->start);
 		}
-		reached = find_right_end(shown, snapshot, line);
-		if (failed || reached >= line->end)
+		covered_end = find_right_end(state, snapshot, line);
+		if (failed || covered_end >= line->end)
 			continue;
-		shown->invented++;
-		failed = report(shown, "snapshots.invented", "not-there", snapshot, line->start,
-				line->end, reached);
+		state->invented++;
+		failed = report(state, "snapshots.invented", "not-there", snapshot, line->start,
+				line->end, covered_end);
 	}
 	return failed;
 }
 
 /* Returns whether the truth has maps of the process. */
-static bool has_mark(const struct shown *shown, const struct jp_snapshot *snapshot)
+static bool has_mark(const struct shown *state, const struct jp_snapshot *snapshot)
 {
-	for (size_t i = 0; i < shown->truth.nr_marks; i++)
-		if (shown->truth.marks[i].pid == snapshot->pid)
+	for (size_t i = 0; i < state->truth.nr_marks; i++)
+		if (state->truth.marks[i].pid == snapshot->pid)
 			return true;
 	return false;
 }
@@ -183,39 +183,39 @@ static int end(struct jp_view *view, struct jp_error *err)
 {
 	const struct jp_evidence *evidence = view->evidence;
 	const struct jp_snapshots *snapshots = &evidence->snapshots;
-	struct shown *shown = view->state;
+	struct shown *state = view->state;
 	int failed = 0;
 
 	/* Our captures state how many snapshots they took. */
 	if (snapshots->count < evidence->info.snapshots) {
-		shown->missing++;
-		shown->stretches++;
+		state->missing++;
+		state->stretches++;
 		failed = jp_findings_count_failure(
 			&view->findings, "snapshots.missing", "no-snapshot",
 			"the capture read %" PRIu64 " snapshots of maps, the case has %zu",
 			evidence->info.snapshots, snapshots->count);
 	}
 	for (size_t i = 0; !failed && i < snapshots->count; i++)
-		if (has_mark(shown, &snapshots->list[i]))
-			failed = judge_snapshot(shown, &snapshots->list[i]);
-	jp_findings_add_rate(&view->findings, "snapshots.missing", shown->missing,
-			     shown->stretches);
-	jp_findings_add_rate(&view->findings, "snapshots.invented", shown->invented, shown->lines);
+		if (has_mark(state, &snapshots->list[i]))
+			failed = judge_snapshot(state, &snapshots->list[i]);
+	jp_findings_add_rate(&view->findings, "snapshots.missing", state->missing,
+			     state->stretches);
+	jp_findings_add_rate(&view->findings, "snapshots.invented", state->invented, state->lines);
 	return failed;
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
-	struct shown *shown = view->state;
+	struct shown *state = view->state;
 
 	if (view->evidence->truth->version < JP_TRUTH_VERSION_MAPS)
 		return 1;
-	shown->view = view;
+	state->view = view;
 	/* A gate records only mappings that the capture does not have yet. */
-	shown->must_record = view->evidence->info.first_enabled &&
+	state->must_record = view->evidence->info.first_enabled &&
 			     !jp_evidence_gated(view->evidence) &&
 			     strcmp(view->evidence->info.policy, jp_synth_text(JP_SYNTH_NONE)) != 0;
-	return jp_executables_load(&shown->truth, view->evidence->truth, err);
+	return jp_executables_load(&state->truth, view->evidence->truth, err);
 }
 
 static void free_shown(void *state)

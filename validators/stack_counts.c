@@ -118,18 +118,18 @@ int jp_stack_counts_stackless(struct jp_stack_counts *counts, struct jp_view *vi
 }
 
 struct jp_exception *jp_stack_counts_change(struct jp_stack_counts *counts, struct jp_view *view,
-					    enum jp_verdict was, enum jp_verdict now,
-					    uint64_t weight)
+					    enum jp_verdict old_verdict,
+					    enum jp_verdict new_verdict, uint64_t weight)
 {
 	const enum jp_method method = view->evidence->declared.method;
-	const char *cause = NULL, *metric = jp_stack_counts_metric(now, &cause);
+	const char *cause = NULL, *metric = jp_stack_counts_metric(new_verdict, &cause);
 	struct jp_exception *exception = jp_findings_count(&view->findings, metric, method, cause);
 
-	if (was != JP_UNJUDGED) {
+	if (old_verdict != JP_UNJUDGED) {
 		counts->methods[method].judged -= weight;
-		counts->methods[method].verdicts[was] -= weight;
+		counts->methods[method].verdicts[old_verdict] -= weight;
 	}
-	jp_stack_counts_verdict(counts, method, now, weight);
+	jp_stack_counts_verdict(counts, method, new_verdict, weight);
 	if (exception)
 		exception->count += weight - 1;
 	return exception;

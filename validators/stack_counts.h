@@ -43,11 +43,11 @@ int jp_stack_counts_place(struct jp_stack_counts *counts, uint32_t id, uint32_t 
 /* Counts a sample without any frame, taken in a path, as a short stack. Returns 0 or -ENOMEM. */
 int jp_stack_counts_stackless(struct jp_stack_counts *counts, struct jp_view *view,
 			      const struct jp_event *event);
-/* Changes the verdict of @weight samples from @was (JP_UNJUDGED: not counted yet) to @now. Returns
- * the exception that counts them, or NULL if out of memory. */
+/* Changes the verdict of @weight samples from @old_verdict (JP_UNJUDGED: not counted yet) to
+ * @new_verdict. Returns the exception that counts them, or NULL if out of memory. */
 struct jp_exception *jp_stack_counts_change(struct jp_stack_counts *counts, struct jp_view *view,
-					    enum jp_verdict was, enum jp_verdict now,
-					    uint64_t weight);
+					    enum jp_verdict old_verdict,
+					    enum jp_verdict new_verdict, uint64_t weight);
 /* Adds all metrics. A process with too few samples makes the case an ERROR. Returns 0 or
  * -ENOMEM. */
 int jp_stack_counts_add(struct jp_stack_counts *counts, struct jp_view *view);

@@ -17,17 +17,17 @@ struct jp_stack_fault jp_stack_fault_unmapped(const struct jp_evidence *evidence
 	return fault;
 }
 
-/* Returns whether the thread of @activation has not run its path between @since and this
+/* Returns whether the thread of @activation has not run its path between @start_time and this
  * activation, at the same or a lower stack pointer. It may then be the first to use a page of its
  * stack. */
 static bool reaches_new_depth(const struct jp_truth *truth,
-			      const struct jp_truth_activation *activation, uint64_t since)
+			      const struct jp_truth_activation *activation, uint64_t start_time)
 {
-	const struct jp_truth_activation *earlier = activation;
+	const struct jp_truth_activation *previous = activation;
 
-	while (earlier > truth->activations && (--earlier)->tid == activation->tid &&
-	       earlier->pid == activation->pid && earlier->enter >= since)
-		if (earlier->path == activation->path && earlier->sp <= activation->sp)
+	while (previous > truth->activations && (--previous)->tid == activation->tid &&
+	       previous->pid == activation->pid && previous->enter >= start_time)
+		if (previous->path == activation->path && previous->sp <= activation->sp)
 			return false;
 	return true;
 }

@@ -15,11 +15,11 @@ struct jp_stack_leaf jp_stack_leaf_find(const struct jp_truth_stack *truth)
 	const struct jp_truth_path *path = truth->activation->path;
 	const struct jp_truth_code *code = path->functions[truth->depth];
 	/* A function that jumps to the next one instead of calling it has no return address. */
-	const bool above = truth->depth + 1 < path->depth && !jp_truth_is_tail_call(code);
+	const bool is_caller = truth->depth + 1 < path->depth && !jp_truth_is_tail_call(code);
 
 	return (struct jp_stack_leaf){
-		.is_caller = above,
-		.returned = above && truth->offset == jp_truth_return_insn(code)->offset,
+		.is_caller = is_caller,
+		.returned = is_caller && truth->offset == jp_truth_return_insn(code)->offset,
 		.begins = !truth->offset,
 	};
 }
@@ -45,19 +45,21 @@ void jp_stack_leaves_add(struct jp_stack_leaves *leaves, struct jp_stack_leaf le
 		count_sample_once(&leaves->begins, verdict, predicted, weight);
 }
 
-static int judge_sample_once(const struct jp_stack_once *once, uint64_t total, enum jp_verdict now,
-			     const char *description, struct jp_stack_counts *counts,
-			     struct jp_view *view)
+static int judge_sample_once(const struct jp_stack_once *once, uint64_t total,
+			     enum jp_verdict new_verdict, const char *description,
+			     struct jp_stack_counts *counts, struct jp_view *view)
 {
 	const struct jp_metric share = jp_metric_rate("", once->nr_samples, total);
 
 	if (!total || share.lo <= ONCE)
 		return 0;
 	counts->methods[view->evidence->declared.method].nr_predicted -= once->nr_predicted;
-	for (enum jp_verdict was = JP_GAP; was <= JP_EXACT; was++) {
-		const uint64_t weight = once->verdicts[was];
+	for (enum jp_verdict old_verdict = JP_GAP; old_verdict <= JP_EXACT; old_verdict++) {
+		const uint64_t weight = once->verdicts[old_verdict];
 		struct jp_exception *exception =
-			weight ? jp_stack_counts_change(counts, view, was, now, weight) : NULL;
+			weight ? jp_stack_counts_change(counts, view, old_verdict, new_verdict,
+							weight)
+			       : NULL;
 
 		if (weight && !exception)
 			return -ENOMEM;

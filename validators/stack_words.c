@@ -48,18 +48,20 @@ static bool has_caller(const struct stack_words *words, const struct jp_event *e
 	       jp_event_user_chain(event, &user) > 1;
 }
 
-/* Judges the sampled frame pointer @dumped. @known: its true value; NULL: unknown. */
+/* Judges the sampled frame pointer @dumped. @dumped_word: its true value; NULL: unknown. */
 static int judge_frame_pointer(struct stack_words *words, const struct jp_event *event,
-			       uint64_t dumped, const uint64_t *known)
+			       uint64_t dumped, const uint64_t *dumped_word)
 {
-	const bool is_bad = known ? dumped != *known : !dumped && has_caller(words, event);
+	const bool is_bad =
+		dumped_word ? dumped != *dumped_word : !dumped && has_caller(words, event);
 
 	words->fps++;
 	words->bad_fps += is_bad;
 	return is_bad ? jp_findings_count_failure(
 				&words->view->findings, "registers.fp", "other-frame",
 				"at %" PRIu64 ", %u/%u: it is %" PRIx64 "; the truth has %" PRIx64,
-				event->time, event->pid, event->tid, dumped, known ? *known : 0)
+				event->time, event->pid, event->tid, dumped,
+				dumped_word ? *dumped_word : 0)
 		      : 0;
 }
 

@@ -32,20 +32,21 @@ static int judge_name(struct summed_names *names, const struct jp_event *event, 
 	const bool is_known =
 		name && jp_frame_get_name_number(&names->functions, name) >= JP_FRAME_FIRST;
 	const bool is_emitted = jp_truth_was_code_at(truth, event->pid, ip - is_caller, NULL);
-	const bool right = name && (jp_truth_was_code_at(truth, event->pid, ip - is_caller, name) ||
-				    jp_truth_was_code_at(truth, event->pid, ip, name));
+	const bool is_right =
+		name && (jp_truth_was_code_at(truth, event->pid, ip - is_caller, name) ||
+			 jp_truth_was_code_at(truth, event->pid, ip, name));
 
 	/* Code in files may have any name. */
 	if (!is_known && jp_truth_was_file_code_at(truth, event->pid, ip - is_caller))
 		return 0;
 	if (is_emitted) {
 		names->nr_emitted += weight;
-		names->nr_right += right ? weight : 0;
+		names->nr_right += is_right ? weight : 0;
 		names->nr_unnamed += name ? 0 : weight;
 	} else {
 		names->native += weight;
 	}
-	if (right || (!is_emitted && !is_known))
+	if (is_right || (!is_emitted && !is_known))
 		return 0;
 	names->invented += is_emitted ? 0 : weight;
 	return jp_findings_count_failure(
@@ -95,11 +96,11 @@ static int end(struct jp_view *view, struct jp_error *err)
 static int begin(struct jp_view *view, struct jp_error *err)
 {
 	const struct jp_evidence *evidence = view->evidence;
-	const uint32_t lacks = evidence->declared.lacking;
+	const uint32_t missing_parts = evidence->declared.lacking;
 	struct summed_names *names = view->state;
 
-	if (!(lacks & JP_LACKS_TIME) || lacks & (JP_LACKS_ADDRESSES | JP_LACKS_NAMES) ||
-	    !view->asked->names)
+	if (!(missing_parts & JP_LACKS_TIME) ||
+	    missing_parts & (JP_LACKS_ADDRESSES | JP_LACKS_NAMES) || !view->asked->names)
 		return 1;
 	names->view = view;
 	return jp_frame_names_init(&names->functions, evidence->truth);

@@ -147,7 +147,7 @@ static enum jp_verdict find_best_verdict(struct summed *summed, const struct jp_
 {
 	const struct jp_evidence *evidence = summed->view->evidence;
 	const bool has_threads = !(evidence->declared.lacking & JP_LACKS_THREADS);
-	enum jp_verdict most = JP_UNJUDGED;
+	enum jp_verdict best = JP_UNJUDGED;
 
 	summed->nr_must = summed->nr_common = 0;
 	for (size_t i = 0; i < summed->nr_kinds; i++) {
@@ -166,14 +166,14 @@ static enum jp_verdict find_best_verdict(struct summed *summed, const struct jp_
 			enum jp_verdict verdict = compare_with_truth(summed);
 
 			*possible += verdict >= JP_GAP ? summed->witnessed[i] : 0;
-			if (verdict <= most)
+			if (verdict <= best)
 				continue;
-			most = verdict;
+			best = verdict;
 			summed->leaf = jp_stack_leaf_find(&summed->truth);
 			*function = kind->path->functions[summed->truth.depth]->id;
 		}
 	}
-	return most;
+	return best;
 }
 
 static void describe_frame(const struct summed *summed, const struct jp_event *event, uint32_t i,
@@ -251,23 +251,24 @@ static int count_verdict(struct summed *summed, const struct jp_event *event)
 	uint64_t possible = 0;
 	uint32_t function = 0;
 	enum jp_verdict verdict = find_best_verdict(summed, event, &function, &possible);
-	const bool never = verdict == JP_UNJUDGED;
+	const bool is_impossible = verdict == JP_UNJUDGED;
 
 	if (verdict >= JP_GAP && count_excess(summed, event, possible))
 		return -ENOMEM;
-	if (never) {
+	if (is_impossible) {
 		verdict = JP_WRONG;
 		summed->nr_never += weight;
 	}
 	jp_stack_counts_verdict(&summed->counts, method, verdict, weight);
 	summed->counts.methods[method].nr_predicted += verdict >= JP_GAP ? weight : 0;
-	if (!summed->by_name && !never)
+	if (!summed->by_name && !is_impossible)
 		jp_stack_leaves_add(&summed->leaves, summed->leaf, verdict, verdict >= JP_GAP,
 				    weight);
-	if (!never && jp_stack_counts_place(&summed->counts, function, (uint32_t)event->sample.ip))
+	if (!is_impossible &&
+	    jp_stack_counts_place(&summed->counts, function, (uint32_t)event->sample.ip))
 		return -ENOMEM;
 	metric = jp_stack_counts_metric(verdict, &cause);
-	return metric ? report(summed, event, metric, never ? "no-depth" : cause) : 0;
+	return metric ? report(summed, event, metric, is_impossible ? "no-depth" : cause) : 0;
 }
 
 /* Returns whether the innermost frame is emitted code, by its address or its name. */
@@ -427,18 +428,19 @@ static void add_functions(const struct summed *summed)
 				       summed->emitted - impossible - summed->nr_never, judged));
 }
 
-/* Reports and returns @count if its share of @n exceeds @usual beyond chance, else returns 0. */
+/* Reports and returns @count if its share of @n exceeds @usual_share beyond chance, else returns 0.
+ */
 static uint64_t report_unusual_count(struct summed *summed, uint64_t count, uint64_t n,
-				     double usual, const char *cause, const char *metric)
+				     double usual_share, const char *cause, const char *metric)
 {
 	const struct jp_metric share = jp_metric_rate("", count, n);
 
-	if (!n || share.lo <= usual)
+	if (!n || share.lo <= usual_share)
 		return 0;
 	jp_findings_count_failure(&summed->view->findings, "samples", cause,
 				  "%" PRIu64 " of %" PRIu64
 				  " samples %s; at most %.1f %% are usual",
-				  count, n, metric, 100 * usual);
+				  count, n, metric, 100 * usual_share);
 	return count;
 }
 

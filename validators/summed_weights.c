@@ -57,7 +57,7 @@ int jp_summed_weights_due(struct jp_summed_weights *weights, const struct jp_evi
 }
 
 int jp_summed_weights_add(struct jp_summed_weights *weights, uint32_t pid, uint32_t tid,
-			  uint64_t weight, bool inside, bool unknown)
+			  uint64_t weight, bool is_inside, bool unknown)
 {
 	struct jp_summed_weight *thread = get_thread(weights, pid, tid);
 
@@ -65,9 +65,9 @@ int jp_summed_weights_add(struct jp_summed_weights *weights, uint32_t pid, uint3
 		return -ENOMEM;
 	thread->samples += weight;
 	weights->total.samples += weight;
-	thread->nr_inside += inside ? weight : 0;
+	thread->nr_inside += is_inside ? weight : 0;
 	thread->unknown += unknown ? weight : 0;
-	weights->total.nr_inside += inside ? weight : 0;
+	weights->total.nr_inside += is_inside ? weight : 0;
 	weights->total.unknown += unknown ? weight : 0;
 	return 0;
 }
@@ -105,7 +105,7 @@ static double find_longest_time_inside(const struct jp_summed_weight *weight)
  * moved. */
 static int judge_threads(struct jp_summed_weights *weights, struct jp_findings *findings)
 {
-	const struct jp_summed_weight *weight, *worst = NULL;
+	const struct jp_summed_weight *weight, *heaviest = NULL;
 	double excess = 0, lack = 0;
 	uint64_t key, whose = 0;
 
@@ -117,33 +117,35 @@ static int judge_threads(struct jp_summed_weights *weights, struct jp_findings *
 		lack += fmax(jp_summed_least(weight, weights->ratio) -
 				     find_longest_time_inside(weight),
 			     0);
-		if (excess_weight <= 0 || (worst && weight->nr_inside <= worst->nr_inside))
+		if (excess_weight <= 0 || (heaviest && weight->nr_inside <= heaviest->nr_inside))
 			continue;
-		worst = weight;
+		heaviest = weight;
 		whose = key;
 	}
 	weights->nr_misplaced = (uint64_t)fmin(excess, lack);
-	if (!worst || !weights->nr_misplaced)
+	if (!heaviest || !weights->nr_misplaced)
 		return 0;
 	return jp_findings_count_failure(
 		findings, "cpu.samples", "other-thread",
 		"pid %" PRIu64 ", thread %" PRIu64 " has %" PRIu64
 		" samples, by the witness there are %.1f at most, and others lack %.0f",
-		whose >> 32, whose & UINT32_MAX, worst->nr_inside, worst->max_expected, lack);
+		whose >> 32, whose & UINT32_MAX, heaviest->nr_inside, heaviest->max_expected, lack);
 }
 
 int jp_summed_weights_judge(struct jp_summed_weights *weights, struct jp_findings *findings)
 {
 	const struct jp_summed_weight *weight = &weights->total;
-	const bool few = find_longest_time_inside(weight) < jp_summed_least(weight, weights->ratio);
+	const bool has_too_few =
+		find_longest_time_inside(weight) < jp_summed_least(weight, weights->ratio);
 	const double surplus =
 		(double)weight->nr_inside - count_most_possible_samples(weight, weights->ratio);
 	const double nr_samples = fmin(fmax((double)weight->nr_inside, weight->min_expected),
 				       find_longest_time_inside(weight));
 	const double due = fmin(fmax(nr_samples, weight->min_expected), weight->max_expected);
 	int failed = judge_threads(weights, findings);
-	const double lack = (few ? weight->min_expected - find_longest_time_inside(weight) : 0) +
-			    (double)weights->nr_misplaced;
+	const double lack =
+		(has_too_few ? weight->min_expected - find_longest_time_inside(weight) : 0) +
+		(double)weights->nr_misplaced;
 
 	jp_findings_add_count(findings, "cpu.samples", (uint64_t)(nr_samples + 0.5));
 	jp_findings_add_count(findings, "cpu.expected", (uint64_t)(due + 0.5));
@@ -153,7 +155,7 @@ int jp_summed_weights_judge(struct jp_summed_weights *weights, struct jp_finding
 						 (uint64_t)(due + 0.5)));
 	if (failed)
 		return failed;
-	if (few)
+	if (has_too_few)
 		return jp_findings_count_failure(
 			findings, "cpu.samples", "too-few",
 			"%.0f samples, by the witness there are %.1f at least",

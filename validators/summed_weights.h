@@ -31,7 +31,7 @@ int jp_summed_weights_due(struct jp_summed_weights *weights, const struct jp_evi
 /* Counts @weight samples of thread @tid (0: the stream has no threads) of @pid. Returns 0 or
  * -ENOMEM. */
 int jp_summed_weights_add(struct jp_summed_weights *weights, uint32_t pid, uint32_t tid,
-			  uint64_t weight, bool inside, bool unknown);
+			  uint64_t weight, bool is_inside, bool unknown);
 /* Returns the least number of samples that a stream can have by chance. */
 double jp_summed_least(const struct jp_summed_weight *weight, double ratio);
 /* Returns how many samples the stream may lack, in any code. */

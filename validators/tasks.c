@@ -50,12 +50,13 @@ static bool is_live(const struct task_state *state, const struct jp_event *event
 	return event->time >= (info->first_enabled ?: 1);
 }
 
-/* Returns whether @time may lie in [@from, @to], all in ns. */
-static bool is_within(const struct task_state *state, uint64_t time, uint64_t from, uint64_t to)
+/* Returns whether @time may lie in [@from_ns, @to_ns], all in ns. */
+static bool is_within(const struct task_state *state, uint64_t time, uint64_t from_ns,
+		      uint64_t to_ns)
 {
 	const uint64_t slack = get_capture_info(state)->slack;
 
-	return time + slack >= from && (to == UINT64_MAX || time <= to + slack);
+	return time + slack >= from_ns && (to_ns == UINT64_MAX || time <= to_ns + slack);
 }
 
 static const struct jp_task *find_previous_task(const struct task_state *state,
@@ -275,22 +276,22 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	}
 }
 
-/* Returns whether the sideband events were enabled all the time from @from to @to. */
-static bool are_events_enabled(const struct task_state *state, uint64_t from, uint64_t to)
+/* Returns whether the sideband events were enabled all the time from @from_ns to @to_ns. */
+static bool are_events_enabled(const struct task_state *state, uint64_t from_ns, uint64_t to_ns)
 {
 	const struct jp_evidence *evidence = state->view->evidence;
 	const struct jp_intervals *intervals = &evidence->intervals;
 	const uint64_t slack = evidence->info.slack;
 
-	if (from <= evidence->info.enabled + slack || to == UINT64_MAX ||
-	    to + slack >= evidence->info.stopped)
+	if (from_ns <= evidence->info.enabled + slack || to_ns == UINT64_MAX ||
+	    to_ns + slack >= evidence->info.stopped)
 		return false;
 	if (!jp_evidence_gates_records(evidence))
 		return true;
 	/* Each interval enables the events of all processes. */
 	for (size_t i = 0; i < intervals->nr_intervals; i++)
-		if (from > intervals->intervals[i].enabled + slack &&
-		    to + slack < intervals->intervals[i].disabling)
+		if (from_ns > intervals->intervals[i].enabled + slack &&
+		    to_ns + slack < intervals->intervals[i].disabling)
 			return true;
 	return false;
 }
@@ -323,14 +324,15 @@ static bool must_be_synthesized(const struct task_state *state, const struct jp_
 }
 
 static int report_missing_record(struct task_state *state, const char *kind,
-				 const struct jp_task *task, uint64_t from, uint64_t to)
+				 const struct jp_task *task, uint64_t from_ns, uint64_t to_ns)
 {
 	return jp_findings_count_failure(
 		&state->view->findings, kind,
-		jp_evidence_is_process_older(state->view->evidence, task->pid, from) ? "not-watched"
-										     : "no-record",
+		jp_evidence_is_process_older(state->view->evidence, task->pid, from_ns)
+			? "not-watched"
+			: "no-record",
 		"thread %u/%u, from %" PRIu64 " to %" PRIu64 " at most: no record states it",
-		task->pid, task->tid, from, to);
+		task->pid, task->tid, from_ns, to_ns);
 }
 
 static int end(struct jp_view *view, struct jp_error *err)
@@ -356,11 +358,12 @@ static int end(struct jp_view *view, struct jp_error *err)
 		bool is_synthesized = needs_name && get_capture_info(state)->first_enabled;
 		bool is_exit = task->exits && are_events_enabled(state, task->ending, task->ended);
 		/* Our capture synthesizes both records for each thread that it finds. */
-		bool both = state->has_attached && (records->synthesized || records->has_name) &&
-			    get_capture_info(state)->first_enabled;
+		bool are_both = state->has_attached &&
+				(records->synthesized || records->has_name) &&
+				get_capture_info(state)->first_enabled;
 
-		is_synthesized |= both;
-		needs_name |= both;
+		is_synthesized |= are_both;
+		needs_name |= are_both;
 		if (!(is_fork || is_forked || needs_name || is_exit) || !is_watched(state, task, 0))
 			continue;
 		forks += is_fork || is_forked || is_synthesized;

@@ -6,11 +6,11 @@
 #include "harness/base/order.h"
 #include "harness/model/oracle/oracle.h"
 
-bool jp_clock_was_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_t from,
-			  uint64_t to)
+bool jp_clock_was_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_t from_ns,
+			  uint64_t to_ns)
 {
-	const uint64_t slack = evidence->info.slack, since = evidence->watched.witness_since;
-	const uint64_t start = jp_evidence_get_process_start(evidence, pid, from);
+	const uint64_t slack = evidence->info.slack, start_time = evidence->watched.witness_since;
+	const uint64_t start = jp_evidence_get_process_start(evidence, pid, from_ns);
 	uint64_t begin, end;
 
 	/* An attach samples no process that began before the sampling. Its pid may be that of a
@@ -18,9 +18,9 @@ bool jp_clock_was_watched(const struct jp_evidence *evidence, uint32_t pid, uint
 	if (start && start < evidence->info.sampling &&
 	    jp_evidence_get_process_start(evidence, pid, UINT64_MAX) >= evidence->info.sampling)
 		return false;
-	for (size_t cursor = 0;
-	     from >= since && jp_evidence_next_window(evidence, pid, &cursor, &begin, &end);)
-		if (from >= begin + slack && to + slack <= end)
+	for (size_t cursor = 0; from_ns >= start_time &&
+				jp_evidence_next_window(evidence, pid, &cursor, &begin, &end);)
+		if (from_ns >= begin + slack && to_ns + slack <= end)
 			return true;
 	return false;
 }
@@ -62,7 +62,7 @@ int jp_clock_threads(const struct jp_evidence *evidence, struct jp_map *threads)
 {
 	const struct jp_witnessed *witnessed = &evidence->witnessed;
 	const bool is_timeless = evidence->declared.lacking & JP_LACKS_TIME;
-	const struct jp_clock_time asked = jp_clock_get_sampled_time(evidence);
+	const struct jp_clock_time sampled_time = jp_clock_get_sampled_time(evidence);
 	const uint64_t slack = evidence->info.slack;
 	const struct jp_truth_activation *activation = NULL;
 
@@ -91,9 +91,9 @@ int jp_clock_threads(const struct jp_evidence *evidence, struct jp_map *threads)
 							     witnessed->period);
 		if (!counts || !activation || sample->time > activation->leave + slack)
 			continue;
-		thread->nr_inside +=
-			is_timeless ? sample->time >= asked.earliest && sample->time <= asked.latest
-				    : is_watched;
+		thread->nr_inside += is_timeless ? sample->time >= sampled_time.earliest &&
+							   sample->time <= sampled_time.latest
+						 : is_watched;
 		thread->nr_user += is_watched && sample->user && activation->cpu != UINT64_MAX &&
 				   sample->time >= activation->enter + slack &&
 				   sample->time + slack <= activation->leave;
@@ -116,12 +116,13 @@ uint64_t jp_clock_count_witness_samples(const struct jp_evidence *evidence,
 					struct jp_clock_time time)
 {
 	const struct jp_witnessed *witnessed = &evidence->witnessed;
-	const uint64_t from = jp_max(time.earliest, activation->enter);
-	const uint64_t to = jp_min(time.latest, activation->leave);
+	const uint64_t from_ns = jp_max(time.earliest, activation->enter);
+	const uint64_t to_ns = jp_min(time.latest, activation->leave);
 
-	return to <= from ? 0
-			  : jp_witnessed_find_first_from(witnessed, activation->tid, to) -
-				    jp_witnessed_find_first_from(witnessed, activation->tid, from);
+	return to_ns <= from_ns
+		       ? 0
+		       : jp_witnessed_find_first_from(witnessed, activation->tid, to_ns) -
+				 jp_witnessed_find_first_from(witnessed, activation->tid, from_ns);
 }
 
 double jp_clock_compute_ratio(const struct jp_evidence *evidence, uint64_t period)

@@ -29,9 +29,10 @@ static inline uint64_t jp_clock_key(uint32_t pid, uint32_t tid)
 {
 	return (uint64_t)pid << 32 | tid;
 }
-/* Returns whether capture and witness sampled @pid throughout from @from to @to, in ns. */
-bool jp_clock_was_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_t from,
-			  uint64_t to);
+/* Returns whether capture and witness sampled @pid throughout from @from_ns to @to_ns, in ns.
+ */
+bool jp_clock_was_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_t from_ns,
+			  uint64_t to_ns);
 /* Returns whether the kernel throttled the witness's event of thread @tid at @time. */
 bool jp_clock_throttled(const struct jp_evidence *evidence, uint32_t tid, uint64_t time);
 /* Counts the witness's samples of each thread in @threads, which maps jp_clock_key() to struct

@@ -89,16 +89,17 @@ struct witness {
 /* Adds the time between an event's THROTTLE and UNTHROTTLE records to the unsampled time. */
 static int handle_throttle(struct witness *state, const struct jp_event *event)
 {
-	uint64_t *since = jp_map_at(&state->throttled, event->id, sizeof(*since));
+	uint64_t *start_time = jp_map_at(&state->throttled, event->id, sizeof(*start_time));
 
-	if (!since)
+	if (!start_time)
 		return -ENOMEM;
 	if (event->record_type == JP_PERF_RECORD_THROTTLE)
-		*since = event->time;
-	else if (*since)
-		state->unsampled += (double)(event->time - *since) / (double)(state->period ?: 1);
+		*start_time = event->time;
+	else if (*start_time)
+		state->unsampled +=
+			(double)(event->time - *start_time) / (double)(state->period ?: 1);
 	if (event->record_type == JP_PERF_RECORD_UNTHROTTLE)
-		*since = 0;
+		*start_time = 0;
 	return 0;
 }
 
@@ -114,15 +115,15 @@ static bool is_requested_clock(const struct witness *state, const struct jp_even
 /* Compares the event of sample @event with the witness, in place of any earlier event. */
 static void choose_event(struct witness *state, const struct jp_event *event)
 {
-	const struct jp_event_asked *asked = event->asked;
+	const struct jp_event_asked *requested = event->asked;
 
 	state->count = 0;
 	state->capture_times.count = 0;
 	state->period = event->sample.period;
 	state->attr = event->attr;
-	state->is_requested = is_requested_clock(state, asked);
-	state->task = asked && asked->inherit && asked->cpus;
-	state->kernel = asked && asked->kernel;
+	state->is_requested = is_requested_clock(state, requested);
+	state->task = requested && requested->inherit && requested->cpus;
+	state->kernel = requested && requested->kernel;
 	state->steady = true;
 }
 
@@ -207,17 +208,18 @@ static size_t count_witness_samples_in_hole(const struct witness *state, size_t 
 	return next - i + 1;
 }
 
-/* Returns whether nothing interrupted the capture on @cpu from @from to @to, because samples a
- * period apart enclose this time. */
-static bool is_uninterrupted(const struct witness *state, uint32_t cpu, uint64_t from, uint64_t to)
+/* Returns whether nothing interrupted the capture on @cpu from @from_ns to @to_ns, because
+ * samples a period apart enclose this time. */
+static bool is_uninterrupted(const struct witness *state, uint32_t cpu, uint64_t from_ns,
+			     uint64_t to_ns)
 {
 	const struct jp_cpu_times *capture = &state->capture_times;
-	size_t i = jp_cpu_times_after(capture, cpu, from);
+	size_t i = jp_cpu_times_after(capture, cpu, from_ns);
 	uint64_t last;
 
 	if (!i || capture->times[i - 1].cpu != cpu)
 		return false;
-	for (last = capture->times[i - 1].time; last < to; last = capture->times[i++].time)
+	for (last = capture->times[i - 1].time; last < to_ns; last = capture->times[i++].time)
 		if (i == capture->count || capture->times[i].cpu != cpu ||
 		    !is_whole_periods(state, capture->times[i].time - last, state->period))
 			return false;
@@ -402,18 +404,18 @@ static int tally_capture(struct witness *state)
 	return 0;
 }
 
-static void add_tally(struct tally *sum, const struct tally *added)
+static void add_tally(struct tally *sum, const struct tally *part)
 {
-	jp_clock_add_counts(&sum->witness, &added->witness);
-	sum->capture += added->capture;
-	sum->nr_inside += added->nr_inside;
-	sum->nr_near += added->nr_near;
-	sum->nr_missing += added->nr_missing;
-	sum->row = jp_max(sum->row, added->row);
-	sum->longest = jp_max(sum->longest, added->longest);
-	sum->hole = sum->hole ?: added->hole;
-	sum->threads += added->threads;
-	sum->nr_restarted += added->nr_restarted;
+	jp_clock_add_counts(&sum->witness, &part->witness);
+	sum->capture += part->capture;
+	sum->nr_inside += part->nr_inside;
+	sum->nr_near += part->nr_near;
+	sum->nr_missing += part->nr_missing;
+	sum->row = jp_max(sum->row, part->row);
+	sum->longest = jp_max(sum->longest, part->longest);
+	sum->hole = sum->hole ?: part->hole;
+	sum->threads += part->threads;
+	sum->nr_restarted += part->nr_restarted;
 }
 
 /* The samples of the capture, the numbers that the witness expects, and the tolerances. */
@@ -521,23 +523,23 @@ struct stretch {
  * 0 for all threads of the process. */
 static struct stretch find_longest_stretch(const struct witness *state, const struct tally *tally)
 {
-	struct stretch longest = {0}, now = {0};
+	struct stretch longest = {0}, current = {0};
 	size_t captured = 0;
 
 	for (size_t i = 0; i < state->witnessed->count; i++) {
 		const struct jp_witness_sample *sample = &state->witnessed->samples[i];
 		const struct clock_sample limit = {.tid = sample->tid, .time = sample->time};
-		const size_t before = captured;
+		const size_t nr_before = captured;
 
 		while (captured < state->count &&
 		       compare_by_thread(&state->samples[captured], &limit) < 0)
 			captured++;
-		if (captured > before || (i && sample[-1].tid != sample->tid))
-			now = (struct stretch){0};
-		now.time = now.count++ ? now.time : sample->time;
+		if (captured > nr_before || (i && sample[-1].tid != sample->tid))
+			current = (struct stretch){0};
+		current.time = current.count++ ? current.time : sample->time;
 		if ((!tally->pid || tally->pid == sample->pid) &&
-		    (!tally->tid || tally->tid == sample->tid) && now.count > longest.count)
-			longest = now;
+		    (!tally->tid || tally->tid == sample->tid) && current.count > longest.count)
+			longest = current;
 	}
 	return longest;
 }
@@ -555,22 +557,22 @@ static int judge_tally(struct witness *state, const struct tally *tally, double 
 		       const char *label, uint32_t number)
 {
 	const struct drift drift = compute_drift(state, tally);
-	const bool few = count_lack_beyond_chance(state, tally) > lost;
-	const bool many = count_surplus_beyond_chance(state, tally) > 0;
+	const bool has_too_few = count_lack_beyond_chance(state, tally) > lost;
+	const bool has_too_many = count_surplus_beyond_chance(state, tally) > 0;
 	struct stretch stretch;
 
-	if (!few && !many)
+	if (!has_too_few && !has_too_many)
 		return 0;
 	stretch = find_longest_stretch(state, tally);
-	if (few)
+	if (has_too_few)
 		state->lack += fmax(fmax(drift.min - drift.few, (double)tally->nr_missing), 1);
-	if (many)
+	if (has_too_many)
 		state->surplus += fmax(fmax(drift.many - drift.max, 1),
 				       (double)count_near_beyond_chance(state, tally));
 	return jp_findings_count_failure(
 		&state->view->findings, "cpu.samples",
 		is_unwatched(state, tally) ? "not-watched"
-		: few                      ? "too-few"
+		: has_too_few              ? "too-few"
 					   : "too-many",
 		"%s %u: %.0f samples; the witness expects %.1f and has %" PRIu64
 		" gaps, which may change that by %.1f; %" PRIu64
@@ -579,10 +581,10 @@ static int judge_tally(struct witness *state, const struct tally *tally, double 
 		" between two of them, the first at %" PRIu64 "; %" PRIu64
 		" come less than half a period after the last, of the witness's "
 		"%" PRIu64,
-		label, number, few ? drift.few : drift.many, few ? drift.min : drift.max,
-		tally->witness.nr_gaps, few ? drift.few_room : drift.many_room, tally->nr_missing,
-		tally->hole, tally->row, stretch.count, stretch.time, tally->nr_near,
-		tally->witness.nr_near);
+		label, number, has_too_few ? drift.few : drift.many,
+		has_too_few ? drift.min : drift.max, tally->witness.nr_gaps,
+		has_too_few ? drift.few_room : drift.many_room, tally->nr_missing, tally->hole,
+		tally->row, stretch.count, stretch.time, tally->nr_near, tally->witness.nr_near);
 }
 
 JP_ORDER(compare_by_process, struct tally,
@@ -657,7 +659,7 @@ static void add_metrics(struct witness *state, const struct tally *tally)
 
 static int judge_streams(struct witness *state)
 {
-	struct tally all = {0};
+	struct tally total = {0};
 	int failed = sort_samples(state)
 			     ?: tally_witness(state)
 			     ?: tally_capture(state)
@@ -668,8 +670,8 @@ static int judge_streams(struct witness *state)
 	if (failed)
 		return failed;
 	jp_sort(state->tallies, state->nr_tallies, compare_by_process);
-	failed = judge_threads(state) ?: judge_sums(state, &all);
-	add_metrics(state, &all);
+	failed = judge_threads(state) ?: judge_sums(state, &total);
+	add_metrics(state, &total);
 	return failed;
 }
 

@@ -28,13 +28,13 @@ static struct {
 
 static unsigned locate_unit(unsigned number)
 {
-	unsigned units = growth.heap.pages / growth.unit, even = (units + 1) / 2;
+	unsigned units = growth.heap.pages / growth.unit, is_even = (units + 1) / 2;
 
 	switch (growth.direction) {
 	case DOWN:
 		return units - 1 - number;
 	case HOLES: /* first every second unit, then the units in between */
-		return number < even ? 2 * number : 2 * (number - even) + 1;
+		return number < is_even ? 2 * number : 2 * (number - is_even) + 1;
 	default:
 		return number;
 	}

@@ -33,11 +33,11 @@ static int copy_pages(unsigned n)
 
 	for (unsigned page = n; page < heap->pages && !ret; page += heap->compilers) {
 		const size_t offset = page * heap->region.page;
-		char *to = (char *)moving.unused_region.exec + offset;
+		char *target = (char *)moving.unused_region.exec + offset;
 
 		memcpy(moving.unused_region.write + offset, heap->region.exec + offset,
 		       heap->programs[page].arena.used);
-		__builtin___clear_cache(to, to + heap->region.page);
+		__builtin___clear_cache(target, target + heap->region.page);
 		ret = record_move(page, &moving.unused_region);
 	}
 	return ret;
@@ -47,7 +47,7 @@ static int copy_pages(unsigned n)
 static int act_move(void *context, const char *arg)
 {
 	struct jp_code_heap *heap = &moving.heap;
-	struct jp_region from = heap->region;
+	struct jp_region old_region = heap->region;
 	int ret;
 
 	jp_schedule_close_group(&heap->schedule, 0);
@@ -55,7 +55,7 @@ static int act_move(void *context, const char *arg)
 	if (moving.move_method == COPY) {
 		ret = jp_code_heap_compile(heap, copy_pages);
 		heap->region = moving.unused_region;
-		moving.unused_region = from;
+		moving.unused_region = old_region;
 	} else {
 		ret = jp_region_remap(&heap->region, heap->region.size);
 		for (unsigned page = 0; page < heap->pages && !ret; page++)

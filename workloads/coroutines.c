@@ -64,10 +64,10 @@ static char *map_stack(void)
 static void switch_coroutine(void)
 {
 	struct jp_paused *paused = jp_path_pause();
-	unsigned from = scene.current;
+	unsigned previous = scene.current;
 
-	scene.current = (from + 1) % COROUTINES;
-	if (swapcontext(&scene.contexts[from], &scene.contexts[scene.current])) {
+	scene.current = (previous + 1) % COROUTINES;
+	if (swapcontext(&scene.contexts[previous], &scene.contexts[scene.current])) {
 		perror("jitproof workload coroutines: swapcontext");
 		exit(EXIT_FAILURE);
 	}
@@ -76,8 +76,8 @@ static void switch_coroutine(void)
 
 static void run_coroutine(int number)
 {
-	for (unsigned turn = number;; turn++)
-		jp_path_run(&scene.mix.paths[turn % PATHS]);
+	for (unsigned round = number;; round++)
+		jp_path_run(&scene.mix.paths[round % PATHS]);
 }
 
 static int make_coroutine(int number)
@@ -115,9 +115,9 @@ static int make_coroutines(void)
 	return ret;
 }
 
-static const struct jp_path *choose_next_path(void *context, size_t turn)
+static const struct jp_path *choose_next_path(void *context, size_t round)
 {
-	return &scene.mix.paths[turn % PATHS];
+	return &scene.mix.paths[round % PATHS];
 }
 
 static bool managed;

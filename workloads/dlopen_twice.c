@@ -21,26 +21,26 @@ static void run_paths(const struct jp_loaded *loaded)
 /* Runs both copies, then the second alone, then both again. */
 static int reload_library(void *context)
 {
-	struct jp_loaded one, two;
-	int ret = jp_object_load(&scene.object, scene.path, 0, &one);
+	struct jp_loaded first_library, two;
+	int ret = jp_object_load(&scene.object, scene.path, 0, &first_library);
 
 	if (ret)
 		return ret;
-	run_paths(&one);
+	run_paths(&first_library);
 	ret = jp_object_load(&scene.object, scene.path, 1, &two);
 	if (ret)
 		return ret;
-	run_paths(&one);
+	run_paths(&first_library);
 	run_paths(&two);
-	ret = jp_object_unload(&one);
+	ret = jp_object_unload(&first_library);
 	run_paths(&two);
 	if (!ret)
-		ret = jp_object_load(&scene.object, scene.path, 0, &one);
+		ret = jp_object_load(&scene.object, scene.path, 0, &first_library);
 	if (ret)
 		return ret;
-	run_paths(&one);
+	run_paths(&first_library);
 	run_paths(&two);
-	return jp_object_unload(&two) ?: jp_object_unload(&one);
+	return jp_object_unload(&two) ?: jp_object_unload(&first_library);
 }
 
 static int run(int argc, char **argv)

@@ -63,27 +63,27 @@ static uint64_t read_cpu_time(void)
 
 static uint64_t measure_side(struct frame_side *side)
 {
-	uint64_t began = read_cpu_time(), took;
+	uint64_t began = read_cpu_time(), duration;
 
 	jp_path_run(&side->path);
-	took = read_cpu_time() - began;
-	side->total += took;
-	return took;
+	duration = read_cpu_time() - began;
+	side->total += duration;
+	return duration;
 }
 
 static int measure_pair(void *context)
 {
-	uint64_t with, without;
+	uint64_t with_frames, without_frames;
 
 	if (scene.nr_ratios % 2) {
-		without = measure_side(&scene.without);
-		with = measure_side(&scene.with);
+		without_frames = measure_side(&scene.without);
+		with_frames = measure_side(&scene.with);
 	} else {
-		with = measure_side(&scene.with);
-		without = measure_side(&scene.without);
+		with_frames = measure_side(&scene.with);
+		without_frames = measure_side(&scene.without);
 	}
 	if (scene.nr_ratios < MOST_PAIRS)
-		scene.ratios[scene.nr_ratios++] = (double)with / without;
+		scene.ratios[scene.nr_ratios++] = (double)with_frames / without_frames;
 	return 0;
 }
 

@@ -57,9 +57,9 @@ static int run_incarnation(void *context)
 /* Runs the next process. The last one runs until the handshake ends. */
 static int start_incarnation(void *context)
 {
-	struct jp_fork wanted = {.pid = incarnations.pid};
+	struct jp_fork fork_options = {.pid = incarnations.pid};
 	struct jp_child process;
-	int ret = jp_process_fork(&process, &wanted, run_incarnation, NULL);
+	int ret = jp_process_fork(&process, &fork_options, run_incarnation, NULL);
 
 	if (ret == -EEXIST) { /* another process has the pid: use a new one */
 		incarnations.pid = 0;

@@ -64,16 +64,16 @@ static int run_child(void *context)
 {
 	static const struct jp_step steps[] = {
 		{"toggle", act_toggle}, {"rest", act_stop_before_kill}, {NULL, NULL}};
-	struct jp_program *inherited = &family.inherited, own;
+	struct jp_program *inherited = &family.inherited, own_program;
 	int ret;
 
 	for (size_t i = 0; i < inherited->nr_paths; i++)
 		jp_path_run(&inherited->paths[i]);
 	ret = family.toggles ? toggle_arena(&inherited->arena) : 0;
 	if (!ret)
-		ret = jp_program_make(&own, &family.plan)
+		ret = jp_program_make(&own_program, &family.plan)
 			      ?: jp_path_thread(inherited->paths, inherited->nr_paths)
-			      ?: jp_path_thread(own.paths, own.nr_paths);
+			      ?: jp_path_thread(own_program.paths, own_program.nr_paths);
 	return jp_path_serve_handshake("prefork: a child", ret, steps, NULL);
 }
 

@@ -44,26 +44,26 @@ static int replace_file(const char *path, struct jp_object *object)
 static int replace_library(void)
 {
 	struct jp_object object;
-	struct jp_loaded old, new;
+	struct jp_loaded old_library, new_library;
 	int ret = replace_file(scene.library, &object)
-			  ?: jp_object_load(&object, scene.library, 0, &old);
+			  ?: jp_object_load(&object, scene.library, 0, &old_library);
 
 	if (ret)
 		return ret;
-	run_library(&old);
+	run_library(&old_library);
 	ret = replace_file(scene.library, &object);
 	if (ret)
 		return ret;
-	run_library(&old);
-	ret = jp_object_load(&object, scene.library, 1, &new);
+	run_library(&old_library);
+	ret = jp_object_load(&object, scene.library, 1, &new_library);
 	if (ret)
 		return ret;
-	run_library(&new);
-	run_library(&old);
+	run_library(&new_library);
+	run_library(&old_library);
 	if (unlink(scene.library))
 		return -errno;
-	run_library(&new);
-	return jp_object_unload(&old) ?: jp_object_unload(&new);
+	run_library(&new_library);
+	return jp_object_unload(&old_library) ?: jp_object_unload(&new_library);
 }
 
 static void run_paths_in_program(void)

@@ -53,14 +53,14 @@ static int run_until_killed(void *context)
 
 static int start_process(struct jp_child *process)
 {
-	unsigned way = crowd.born++ % 8;
+	unsigned start_method = crowd.born++ % 8;
 	char life[32];
 	const char *const argv[] = {"short_lived", "--once", life, NULL};
 
 	snprintf(life, sizeof(life), "--life=%u", crowd.life);
-	if (way < JP_BIRTHS)
-		return jp_process_exec(process, way, NULL, argv);
-	if (way < 7)
+	if (start_method < JP_BIRTHS)
+		return jp_process_exec(process, start_method, NULL, argv);
+	if (start_method < 7)
 		return jp_process_fork(process, NULL, run_forked_process, NULL);
 	return jp_process_fork(process, NULL, run_until_killed, NULL)
 		       ?: jp_process_wait_ready(process);

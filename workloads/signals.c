@@ -86,17 +86,17 @@ static int create_timer(void)
 	return timer_create(CLOCK_MONOTONIC, &event, &scene.timer) ? -errno : set_timer();
 }
 
-static const struct jp_path *choose_next_path(void *context, size_t turn)
+static const struct jp_path *choose_next_path(void *context, size_t round)
 {
 	int ret = 0;
 
-	if (!turn && scene.own_stack)
+	if (!round && scene.own_stack)
 		ret = set_signal_stack();
-	if (!turn && !ret)
+	if (!round && !ret)
 		ret = create_timer();
 	if (ret)
 		exit(jp_handshake_status("signals", ret));
-	return &scene.mix.paths[turn % OUTER];
+	return &scene.mix.paths[round % OUTER];
 }
 
 static int run(int argc, char **argv)

@@ -55,17 +55,17 @@ static void *make_mappings(void *context)
 	size_t size = sysconf(_SC_PAGESIZE);
 	/* Inaccessible pages on either side keep the page from merging with another mapping. */
 	unsigned char *page = mmap(NULL, 3 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	uint64_t owed = 0, batch = 1000, before = jp_clock_now(), after;
+	uint64_t nr_owed = 0, batch = 1000, before = jp_clock_now(), after;
 	int timer = storm.acts ? open_ticker() : -1;
 
 	while (page != MAP_FAILED && !jp_handshake_stopping()) {
 		uint64_t i = 0;
 
 		if (storm.acts) {
-			/* @owed: acts that are due, in thousandths. */
-			owed += read_ticks(timer) * (storm.acts / storm.threads);
-			batch = owed / 1000;
-			owed %= 1000;
+			/* @nr_owed: acts that are due, in thousandths. */
+			nr_owed += read_ticks(timer) * (storm.acts / storm.threads);
+			batch = nr_owed / 1000;
+			nr_owed %= 1000;
 		}
 		while (i < batch && !toggle_page(page + size, size))
 			i++;
@@ -88,11 +88,11 @@ static void *make_mappings(void *context)
 static void *make_forks(void *context)
 {
 	int timer = open_ticker();
-	uint64_t owed = 0;
+	uint64_t nr_owed = 0;
 
 	while (!jp_handshake_stopping()) {
-		owed += read_ticks(timer) * storm.forks;
-		for (; owed >= 1000 && !jp_handshake_stopping(); owed -= 1000) {
+		nr_owed += read_ticks(timer) * storm.forks;
+		for (; nr_owed >= 1000 && !jp_handshake_stopping(); nr_owed -= 1000) {
 			const struct jp_truth_task_ids self = jp_truth_get_own_ids();
 			uint64_t before = jp_clock_now();
 			pid_t pid = fork();

@@ -79,11 +79,11 @@ static int write_program(unsigned n)
 /* Publishes the code on the fresh pages, which are executable now, and lets threads run it. */
 static int publish_fresh_pages(void)
 {
-	unsigned *filled = &toggling.nr_filled[toggling.group];
+	unsigned *nr_filled = &toggling.nr_filled[toggling.group];
 	int ret = 0;
 
-	for (; toggling.nr_fresh && !ret; toggling.nr_fresh--, ++*filled) {
-		unsigned page = get_first_page(toggling.group) + *filled;
+	for (; toggling.nr_fresh && !ret; toggling.nr_fresh--, ++*nr_filled) {
+		unsigned page = get_first_page(toggling.group) + *nr_filled;
 
 		ret = jp_code_heap_load(&toggling.heap, page)
 			      ?: jp_code_heap_schedule(&toggling.heap, page, toggling.group);
@@ -96,16 +96,17 @@ static int publish_fresh_pages(void)
 static int toggle_pages(void)
 {
 	struct jp_code_heap *heap = &toggling.heap;
-	unsigned each = toggling.stop == IDLE_PAGES ? 1 : heap->pages;
-	unsigned from = get_first_page(toggling.group), pages = count_group_pages();
+	unsigned stop_pages = toggling.stop == IDLE_PAGES ? 1 : heap->pages;
+	unsigned first_page = get_first_page(toggling.group), pages = count_group_pages();
 	int ret = 0;
 
-	for (unsigned page = from; page < from + pages && !ret; page += each)
-		ret = jp_region_protect(&heap->region, page, each, jp_code_heap_prot_write(heap));
+	for (unsigned page = first_page; page < first_page + pages && !ret; page += stop_pages)
+		ret = jp_region_protect(&heap->region, page, stop_pages,
+					jp_code_heap_prot_write(heap));
 	if (!ret)
 		ret = jp_code_heap_compile(heap, write_program);
-	for (unsigned page = from; page < from + pages && !ret; page += each)
-		ret = jp_region_protect(&heap->region, page, each, PROT_READ | PROT_EXEC);
+	for (unsigned page = first_page; page < first_page + pages && !ret; page += stop_pages)
+		ret = jp_region_protect(&heap->region, page, stop_pages, PROT_READ | PROT_EXEC);
 	return ret;
 }
 

@@ -75,12 +75,12 @@ static uint64_t hash_callers(void)
 	return sum;
 }
 
-/* Returns whether this call of @what must fail. If so, sets errno to @error. */
-static int must_fail(const char *what, int error)
+/* Returns whether this call of @call_name must fail. If so, sets errno to @error. */
+static int must_fail(const char *call_name, int error)
 {
 	long nth;
 
-	if (!shared || !kind || strcmp(kind, what))
+	if (!shared || !kind || strcmp(kind, call_name))
 		return 0;
 	nth = atomic_fetch_add(&shared->calls, 1);
 	if (sites_path && nth < MOST)
@@ -135,19 +135,19 @@ int openat(int dir, const char *path, int flags, ...)
 	return fd;
 }
 
-ssize_t read(int fd, void *to, size_t size)
+ssize_t read(int fd, void *buffer, size_t size)
 {
-	return must_fail("read", EIO) ? -1 : syscall(SYS_read, fd, to, size);
+	return must_fail("read", EIO) ? -1 : syscall(SYS_read, fd, buffer, size);
 }
 
-ssize_t pread(int fd, void *to, size_t size, off_t offset)
+ssize_t pread(int fd, void *buffer, size_t size, off_t offset)
 {
-	return must_fail("read", EIO) ? -1 : syscall(SYS_pread64, fd, to, size, offset);
+	return must_fail("read", EIO) ? -1 : syscall(SYS_pread64, fd, buffer, size, offset);
 }
 
-ssize_t pread64(int fd, void *to, size_t size, off_t offset)
+ssize_t pread64(int fd, void *buffer, size_t size, off_t offset)
 {
-	return must_fail("read", EIO) ? -1 : syscall(SYS_pread64, fd, to, size, offset);
+	return must_fail("read", EIO) ? -1 : syscall(SYS_pread64, fd, buffer, size, offset);
 }
 
 ssize_t write(int fd, const void *from, size_t size)
@@ -177,7 +177,7 @@ pid_t fork(void)
 /* glibc has no wrappers for perf_event_open() and similar calls. */
 long syscall(long number, ...)
 {
-	static long (*real)(long number, ...);
+	static long (*real_syscall)(long number, ...);
 	long args[6];
 	va_list ap;
 
@@ -185,9 +185,9 @@ long syscall(long number, ...)
 	for (int i = 0; i < 6; i++)
 		args[i] = va_arg(ap, long);
 	va_end(ap);
-	if (!real)
-		real = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+	if (!real_syscall)
+		real_syscall = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
 	if (number == SYS_perf_event_open && must_fail("perf_event_open", EMFILE))
 		return -1;
-	return real(number, args[0], args[1], args[2], args[3], args[4], args[5]);
+	return real_syscall(number, args[0], args[1], args[2], args[3], args[4], args[5]);
 }

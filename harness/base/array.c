@@ -8,14 +8,14 @@
 /* Most arrays stay short: start with a capacity of one cache line. */
 enum { FIRST_BYTES = 64 };
 
-bool jp_array_grow(void *array, size_t *capacity, size_t needed, size_t size)
+bool jp_array_grow(void *array, size_t *capacity, size_t needed_capacity, size_t size)
 {
 	size_t new_capacity = *capacity ?: size < FIRST_BYTES ? FIRST_BYTES / size : 1, bytes;
 	void *items;
 
-	if (needed <= *capacity)
+	if (needed_capacity <= *capacity)
 		return true;
-	while (new_capacity < needed)
+	while (new_capacity < needed_capacity)
 		if (__builtin_mul_overflow(new_capacity, 2, &new_capacity))
 			return false;
 	if (__builtin_mul_overflow(new_capacity, size, &bytes) || bytes > PTRDIFF_MAX)

@@ -29,4 +29,4 @@
 
 /* Implements the macros above for elements of @size bytes. */
 void *jp_array_add(void *array, size_t *count, size_t *capacity, size_t size);
-bool jp_array_grow(void *array, size_t *capacity, size_t needed, size_t size);
+bool jp_array_grow(void *array, size_t *capacity, size_t needed_capacity, size_t size);

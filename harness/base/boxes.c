@@ -61,25 +61,25 @@ static void select_nth(struct jp_boxes_node *nodes, size_t count, size_t nth, en
 	uint64_t seed = count;
 
 	for (size_t low = 0, high = count; high - low > 1;) {
-		size_t above = low, i = low, below = high;
+		size_t lower = low, i = low, upper = high;
 		uint64_t pivot;
 
 		seed = seed * UINT64_C(6364136223846793005) + 1;
 		pivot = get_key(&nodes[low + (seed >> 32) % (high - low)], axis);
-		while (i < below) {
+		while (i < upper) {
 			const uint64_t value = get_key(&nodes[i], axis);
 
 			if (value > pivot)
-				swap(&nodes[above++], &nodes[i++]);
+				swap(&nodes[lower++], &nodes[i++]);
 			else if (value < pivot)
-				swap(&nodes[i], &nodes[--below]);
+				swap(&nodes[i], &nodes[--upper]);
 			else
 				i++;
 		}
-		if (nth < above)
-			high = above;
-		else if (nth >= below)
-			low = below;
+		if (nth < lower)
+			high = lower;
+		else if (nth >= upper)
+			low = upper;
 		else
 			return;
 	}
@@ -169,11 +169,11 @@ bool jp_boxes_find_next(const struct jp_boxes *boxes, uint32_t owner, const stru
 {
 	while (*cursor < boxes->count) {
 		const struct jp_boxes_node *node = &boxes->nodes[*cursor];
-		const bool below = owner >= node->lowest && owner <= node->highest &&
-				   do_boxes_overlap(&node->bounds, box);
+		const bool may_match = owner >= node->lowest && owner <= node->highest &&
+				       do_boxes_overlap(&node->bounds, box);
 
-		*cursor += below ? 1 : node->size;
-		if (below && node->owner == owner && do_boxes_overlap(&node->box, box)) {
+		*cursor += may_match ? 1 : node->size;
+		if (may_match && node->owner == owner && do_boxes_overlap(&node->box, box)) {
 			*item = node->item;
 			return true;
 		}

@@ -4,82 +4,82 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void grow_bytes(struct jp_bytes *to, size_t capacity)
+static void grow_bytes(struct jp_bytes *out, size_t capacity)
 {
-	unsigned char *grown = to->failed ? NULL : realloc(to->bytes, capacity);
+	unsigned char *grown = out->failed ? NULL : realloc(out->bytes, capacity);
 
 	if (!grown) {
-		to->failed = true;
+		out->failed = true;
 		return;
 	}
-	to->bytes = grown;
-	to->capacity = capacity;
+	out->bytes = grown;
+	out->capacity = capacity;
 }
 
-void jp_bytes_reserve(struct jp_bytes *to, size_t size)
+void jp_bytes_reserve(struct jp_bytes *out, size_t size)
 {
-	if (to->capacity - to->size < size)
-		grow_bytes(to, to->size + size);
+	if (out->capacity - out->size < size)
+		grow_bytes(out, out->size + size);
 }
 
-void jp_bytes_add(struct jp_bytes *to, const void *from, size_t size)
+void jp_bytes_add(struct jp_bytes *out, const void *from, size_t size)
 {
-	if (to->capacity - to->size < size)
-		grow_bytes(to, (to->size + size) * 2);
-	if (!size || to->failed)
+	if (out->capacity - out->size < size)
+		grow_bytes(out, (out->size + size) * 2);
+	if (!size || out->failed)
 		return;
-	memcpy(to->bytes + to->size, from, size);
-	to->size += size;
+	memcpy(out->bytes + out->size, from, size);
+	out->size += size;
 }
 
-void jp_bytes_add8(struct jp_bytes *to, uint8_t value)
+void jp_bytes_add8(struct jp_bytes *out, uint8_t value)
 {
-	jp_bytes_add(to, &value, sizeof(value));
+	jp_bytes_add(out, &value, sizeof(value));
 }
 
-void jp_bytes_add16(struct jp_bytes *to, uint16_t value)
+void jp_bytes_add16(struct jp_bytes *out, uint16_t value)
 {
-	jp_bytes_add(to, &value, sizeof(value));
+	jp_bytes_add(out, &value, sizeof(value));
 }
 
-void jp_bytes_add32(struct jp_bytes *to, uint32_t value)
+void jp_bytes_add32(struct jp_bytes *out, uint32_t value)
 {
-	jp_bytes_add(to, &value, sizeof(value));
+	jp_bytes_add(out, &value, sizeof(value));
 }
 
-void jp_bytes_add64(struct jp_bytes *to, uint64_t value)
+void jp_bytes_add64(struct jp_bytes *out, uint64_t value)
 {
-	jp_bytes_add(to, &value, sizeof(value));
+	jp_bytes_add(out, &value, sizeof(value));
 }
 
-void jp_bytes_add_uleb(struct jp_bytes *to, uint64_t value)
+void jp_bytes_add_uleb(struct jp_bytes *out, uint64_t value)
 {
 	do {
 		uint8_t low = value & 0x7f;
 
 		value >>= 7;
-		jp_bytes_add8(to, value ? low | 0x80 : low);
+		jp_bytes_add8(out, value ? low | 0x80 : low);
 	} while (value);
 }
 
-void jp_bytes_add_sleb(struct jp_bytes *to, int64_t value)
+void jp_bytes_add_sleb(struct jp_bytes *out, int64_t value)
 {
 	for (;;) {
 		uint8_t low = value & 0x7f;
 
 		value >>= 7;
 		if (value == (low & 0x40 ? -1 : 0)) {
-			jp_bytes_add8(to, low);
+			jp_bytes_add8(out, low);
 			return;
 		}
-		jp_bytes_add8(to, low | 0x80);
+		jp_bytes_add8(out, low | 0x80);
 	}
 }
 
-void jp_bytes_set32(struct jp_bytes *to, size_t offset, uint32_t value)
+void jp_bytes_set32(struct jp_bytes *out, size_t offset, uint32_t value)
 {
-	if (!to->failed)
-		memcpy(to->bytes + offset, &value, sizeof(value));
+	if (!out->failed)
+		memcpy(out->bytes + offset, &value, sizeof(value));
 }
 
 void jp_bytes_free(struct jp_bytes *bytes)

@@ -110,22 +110,22 @@ int jp_delegate_input(const struct jp_delegate *delegate, const char *path, stru
 	return fd < 0 ? jp_fail(err, -fd, "%s: %s", path, strerror(-fd)) : fd;
 }
 
-/* Descends from @folder along @rest. Follows no link, and enters only folders that nobody else can
- * write to: a copied link may lead out of @folder. Returns the descriptor of the last folder, or
- * -errno. @base: the last part of @rest. */
-static int open_path_below(int folder, const char *rest, const char **base)
+/* Descends from @folder along @tail. Follows no link, and enters only folders that nobody
+ * else can write to: a copied link may lead out of @folder. Returns the descriptor of the last
+ * folder, or -errno. @base: the last part of @tail. */
+static int open_path_below(int folder, const char *tail, const char **base)
 {
 	jp_cleanup_close int parent = openat(folder, ".", TO_LIST);
 	const char *slash;
 
-	for (; parent >= 0 && (slash = strchr(rest, '/')); rest = slash + 1) {
+	for (; parent >= 0 && (slash = strchr(tail, '/')); tail = slash + 1) {
 		char name[NAME_MAX + 1];
 		int next;
 
-		if (slash == rest)
+		if (slash == tail)
 			continue;
-		snprintf(name, sizeof(name), "%.*s", (int)(slash - rest), rest);
-		if (!jp_trusted_open(parent) || slash - rest > NAME_MAX || !strcmp(name, ".."))
+		snprintf(name, sizeof(name), "%.*s", (int)(slash - tail), tail);
+		if (!jp_trusted_open(parent) || slash - tail > NAME_MAX || !strcmp(name, ".."))
 			return -EACCES;
 		next = openat(parent, name, BELOW);
 		if (next < 0)
@@ -133,10 +133,10 @@ static int open_path_below(int folder, const char *rest, const char **base)
 		close(parent);
 		parent = next;
 	}
-	*base = rest;
+	*base = tail;
 	if (parent < 0)
 		return -errno;
-	return jp_trusted_open(parent) && strcmp(rest, "..") ? jp_steal_fd(&parent) : -EACCES;
+	return jp_trusted_open(parent) && strcmp(tail, "..") ? jp_steal_fd(&parent) : -EACCES;
 }
 
 /* Returns the part of @path below @folder, or NULL if @path is not below it or @folder is NULL. */
@@ -155,11 +155,11 @@ static const char *skip_folder(const char *path, const char *folder)
 static int open_folder_of(const struct jp_delegate *delegate, const char *path, const char **base)
 {
 	for (size_t i = 0; i < JP_DELEGATE_FOLDERS; i++) {
-		const char *rest = skip_folder(path, delegate->folders[i].path)
+		const char *tail = skip_folder(path, delegate->folders[i].path)
 					   ?: skip_folder(path, delegate->folders[i].real_path);
 
-		if (rest && delegate->folders[i].fd >= 0)
-			return open_path_below(delegate->folders[i].fd, rest, base);
+		if (tail && delegate->folders[i].fd >= 0)
+			return open_path_below(delegate->folders[i].fd, tail, base);
 	}
 	return -EACCES;
 }

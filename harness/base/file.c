@@ -18,12 +18,12 @@
 enum { STEP = 4096, BLOCK = 1 << 16 };
 
 /* Reads as read() does, without EINTR. */
-static ssize_t read_uninterrupted(int fd, void *to, size_t size)
+static ssize_t read_uninterrupted(int fd, void *buffer, size_t size)
 {
 	ssize_t nr_read;
 
 	do
-		nr_read = read(fd, to, size);
+		nr_read = read(fd, buffer, size);
 	while (nr_read < 0 && errno == EINTR);
 	if (nr_read < 0)
 		jp_shortage_note(errno);
@@ -47,22 +47,22 @@ static char *fail_too_large(struct jp_error *err, const char *name, size_t limit
 char *jp_file_read_fd(int fd, const char *name, size_t limit, size_t *size, struct jp_error *err)
 {
 	jp_cleanup_free char *text = NULL;
-	size_t used = 0, capacity = 0;
+	size_t length = 0, capacity = 0;
 	ssize_t nr_read;
 
 	do {
-		if (!jp_array_reserve(&text, &capacity, used + STEP))
+		if (!jp_array_reserve(&text, &capacity, length + STEP))
 			return fail_reading(err, ENOMEM, name, "out of memory");
-		nr_read = read_uninterrupted(fd, text + used, capacity - used);
+		nr_read = read_uninterrupted(fd, text + length, capacity - length);
 		if (nr_read < 0)
 			return fail_reading(err, errno, name, strerror(errno));
-		used += (size_t)nr_read;
-		if (used > limit)
+		length += (size_t)nr_read;
+		if (length > limit)
 			return fail_too_large(err, name, limit);
 	} while (nr_read);
-	text[used] = '\0';
+	text[length] = '\0';
 	if (size)
-		*size = used;
+		*size = length;
 	return jp_steal(&text);
 }
 
@@ -81,8 +81,8 @@ char *jp_file_read(const char *path, size_t limit, size_t *size, struct jp_error
 
 char *jp_file_read_regular(const char *path, size_t limit, size_t *size, struct jp_error *err)
 {
-	uint64_t have;
-	jp_cleanup_close int fd = jp_untrusted_open(path, -1, &have, err);
+	uint64_t nr_read;
+	jp_cleanup_close int fd = jp_untrusted_open(path, -1, &nr_read, err);
 	jp_cleanup_free char *text = NULL;
 	int ret;
 
@@ -90,19 +90,19 @@ char *jp_file_read_regular(const char *path, size_t limit, size_t *size, struct 
 		errno = -fd;
 		return NULL;
 	}
-	if (have > limit)
+	if (nr_read > limit)
 		return fail_too_large(err, path, limit);
-	text = malloc(have + 1);
+	text = malloc(nr_read + 1);
 	if (!text)
 		return fail_reading(err, ENOMEM, path, "out of memory");
-	ret = jp_file_read_at(fd, path, text, have, 0, err);
+	ret = jp_file_read_at(fd, path, text, nr_read, 0, err);
 	if (ret) {
 		errno = -ret;
 		return NULL;
 	}
-	text[have] = '\0';
+	text[nr_read] = '\0';
 	if (size)
-		*size = have;
+		*size = nr_read;
 	return jp_steal(&text);
 }
 
@@ -151,12 +151,12 @@ long jp_file_number(const char *path, long otherwise)
 	return end == text ? otherwise : number;
 }
 
-int jp_file_read_at(int fd, const char *name, void *to, size_t size, uint64_t offset,
+int jp_file_read_at(int fd, const char *name, void *buffer, size_t size, uint64_t offset,
 		    struct jp_error *err)
 {
 	for (size_t nr_read = 0; nr_read < size;) {
-		ssize_t got =
-			pread(fd, (char *)to + nr_read, size - nr_read, (off_t)(offset + nr_read));
+		ssize_t got = pread(fd, (char *)buffer + nr_read, size - nr_read,
+				    (off_t)(offset + nr_read));
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -177,30 +177,30 @@ int jp_file_read_at(int fd, const char *name, void *to, size_t size, uint64_t of
 
 int jp_file_write(int fd, const void *bytes, size_t size)
 {
-	for (size_t written = 0; written < size;) {
-		ssize_t put = write(fd, (const char *)bytes + written, size - written);
+	for (size_t nr_written = 0; nr_written < size;) {
+		ssize_t result = write(fd, (const char *)bytes + nr_written, size - nr_written);
 
-		if (put < 0 && errno == EINTR)
+		if (result < 0 && errno == EINTR)
 			continue;
-		if (put <= 0)
-			return put ? -errno : -EIO;
-		written += (size_t)put;
+		if (result <= 0)
+			return result ? -errno : -EIO;
+		nr_written += (size_t)result;
 	}
 	return 0;
 }
 
-int jp_file_copy(int from, int to, uint64_t size)
+int jp_file_copy(int input, int output, uint64_t size)
 {
 	char block[BLOCK];
 	int ret = 0;
 
 	for (uint64_t remaining = size; remaining && !ret;) {
 		ssize_t nr_read = read_uninterrupted(
-			from, block, remaining < sizeof(block) ? remaining : sizeof(block));
+			input, block, remaining < sizeof(block) ? remaining : sizeof(block));
 
 		if (nr_read <= 0)
 			return nr_read ? -errno : size == UINT64_MAX ? 0 : -ENODATA;
-		ret = jp_file_write(to, block, (size_t)nr_read);
+		ret = jp_file_write(output, block, (size_t)nr_read);
 		remaining -= (uint64_t)nr_read;
 	}
 	return ret;

@@ -38,10 +38,10 @@ long jp_file_number(const char *path, long otherwise);
 
 /* Reads exactly @size bytes from @offset of @fd, which @err calls @name. Returns 0, -ENODATA if the
  * file is too short, or -errno. */
-int jp_file_read_at(int fd, const char *name, void *to, size_t size, uint64_t offset,
+int jp_file_read_at(int fd, const char *name, void *buffer, size_t size, uint64_t offset,
 		    struct jp_error *err);
 /* Writes all of @bytes at the current offset of @fd. Returns 0 or -errno. */
 int jp_file_write(int fd, const void *bytes, size_t size);
-/* Copies @size bytes (UINT64_MAX: all) from the current offset of @from to that of @to. Returns 0,
- * -ENODATA if @from is too short, or -errno. */
-int jp_file_copy(int from, int to, uint64_t size);
+/* Copies @size bytes (UINT64_MAX: all) from the current offset of @input to that of @output.
+ * Returns 0, -ENODATA if @input is too short, or -errno. */
+int jp_file_copy(int input, int output, uint64_t size);

@@ -59,9 +59,9 @@ int jp_globs_read(struct jp_arguments *globs, const struct jp_operands *words,
 		return jp_fail(err, ENOMEM, "out of memory");
 	for (int i = 0; i < words->count; i++) {
 		const char *word = words->list[i];
-		const char *around = strpbrk(word, "*?[") || is_name(word, names) ? "" : "*";
+		const char *pattern_end = strpbrk(word, "*?[") || is_name(word, names) ? "" : "*";
 
-		jp_arguments_add(globs, "%s%s%s", around, word, around);
+		jp_arguments_add(globs, "%s%s%s", pattern_end, word, pattern_end);
 		if (globs->failed)
 			return jp_fail(err, ENOMEM, "out of memory");
 		if (!is_matched(globs->list[i], names))

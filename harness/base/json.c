@@ -25,12 +25,12 @@ static void put_string(FILE *out, const char *text)
 
 	putc('"', out);
 	while (*s) {
-		size_t plain = count_unescaped_bytes(s);
+		size_t nr_plain = count_unescaped_bytes(s);
 		unsigned int length;
 
-		if (plain) {
-			fwrite_unlocked(s, 1, plain, out);
-			s += plain;
+		if (nr_plain) {
+			fwrite_unlocked(s, 1, nr_plain, out);
+			s += nr_plain;
 			continue;
 		}
 		length = jp_utf8_length(s);

@@ -27,15 +27,17 @@ int jp_reopen_descriptor(int fd, int flags)
 static int open_by_name(int path_fd, const char *path)
 {
 	jp_cleanup_close int fd = -1;
-	struct stat was, now;
+	struct stat old_stat, current_stat;
 
-	if (fstat(path_fd, &was))
+	if (fstat(path_fd, &old_stat))
 		return -errno;
-	fd = S_ISDIR(was.st_mode) ? openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-				  : open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &now))
+	fd = S_ISDIR(old_stat.st_mode) ? openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+				       : open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &current_stat))
 		return -errno;
-	return now.st_dev == was.st_dev && now.st_ino == was.st_ino ? jp_steal_fd(&fd) : -ESTALE;
+	return current_stat.st_dev == old_stat.st_dev && current_stat.st_ino == old_stat.st_ino
+		       ? jp_steal_fd(&fd)
+		       : -ESTALE;
 }
 
 /* Opens a file, a folder or a pipe. Refuses devices, since opening one may have effects, and FIFOs

@@ -13,14 +13,14 @@ enum { LONGEST = sizeof(((struct jp_nearest *)NULL)->name) - 1 };
  * @name: the optimal string alignment distance. SIZE_MAX: a text is too long. */
 static size_t measure_distance(const char *word, const char *name)
 {
-	const size_t from = strlen(word), to = strlen(name);
+	const size_t word_length = strlen(word), name_length = strlen(name);
 	/* [i][j]: distance between the first i letters of @word and the first j letters of @name */
 	uint8_t distance[LONGEST + 1][LONGEST + 1];
 
-	if (from > LONGEST || to > LONGEST)
+	if (word_length > LONGEST || name_length > LONGEST)
 		return SIZE_MAX;
-	for (size_t i = 0; i <= from; i++) {
-		for (size_t j = 0; j <= to; j++) {
+	for (size_t i = 0; i <= word_length; i++) {
+		for (size_t j = 0; j <= name_length; j++) {
 			uint64_t min = i + j;
 
 			if (i && j) {
@@ -34,7 +34,7 @@ static size_t measure_distance(const char *word, const char *name)
 			distance[i][j] = (uint8_t)min;
 		}
 	}
-	return distance[from][to];
+	return distance[word_length][name_length];
 }
 
 void jp_nearest_compare(struct jp_nearest *nearest, const char *name)

@@ -143,12 +143,12 @@ void jp_new_file_remove_if_same(const char *path, int fd)
 {
 	const char *name = jp_path_base(path);
 	int folder = jp_open_named_folder(path, (size_t)(name - path));
-	struct stat ours, existing;
+	struct stat our_stat, existing;
 
 	if (folder < 0)
 		return;
-	if (!fstat(fd, &ours) && !fstatat(folder, name, &existing, AT_SYMLINK_NOFOLLOW) &&
-	    existing.st_dev == ours.st_dev && existing.st_ino == ours.st_ino)
+	if (!fstat(fd, &our_stat) && !fstatat(folder, name, &existing, AT_SYMLINK_NOFOLLOW) &&
+	    existing.st_dev == our_stat.st_dev && existing.st_ino == our_stat.st_ino)
 		unlinkat(folder, name, 0);
 	close(folder);
 }

@@ -19,7 +19,7 @@ bool jp_number(const char *text, uint64_t min, uint64_t max, uint64_t *value)
 bool jp_number_take(const char **text, int base, uint64_t max, uint64_t *value)
 {
 	unsigned char first = **text;
-	int old = errno, error;
+	int old_errno = errno, error;
 	uint64_t number;
 	char *end;
 
@@ -28,7 +28,7 @@ bool jp_number_take(const char **text, int base, uint64_t max, uint64_t *value)
 	errno = 0;
 	number = strtoull(*text, &end, base);
 	error = errno;
-	errno = old;
+	errno = old_errno;
 	if (error || number > max)
 		return false;
 	*text = end;
@@ -38,14 +38,14 @@ bool jp_number_take(const char **text, int base, uint64_t max, uint64_t *value)
 
 bool jp_number_take_real(const char **text, double *value)
 {
-	int old = errno;
+	int old_errno = errno;
 	double number;
 	char *end;
 
 	if (!isdigit((unsigned char)**text))
 		return false;
 	number = strtod(*text, &end);
-	errno = old;
+	errno = old_errno;
 	if (!isfinite(number))
 		return false;
 	*text = end;

@@ -45,16 +45,16 @@ struct typed_word {
 static bool has_name(struct typed_word *word, const char *name)
 {
 	const size_t length = name ? strlen(name) : 0;
-	const char *rest = word->text + length;
+	const char *tail = word->text + length;
 
 	if (!length || strncmp(word->text, name, length) != 0)
 		return false;
 	word->value = NULL;
-	if (*rest == '=')
-		word->value = rest + 1;
-	else if (*rest && name[1] != '-')
-		word->value = rest;
-	return !*rest || word->value;
+	if (*tail == '=')
+		word->value = tail + 1;
+	else if (*tail && name[1] != '-')
+		word->value = tail;
+	return !*tail || word->value;
 }
 
 static bool is_named(const struct jp_option *option, void *word)
@@ -227,7 +227,7 @@ static bool is_row_of_option(const struct jp_option *option, void *data)
 
 static int read_operand(struct command_line *line, struct jp_error *err)
 {
-	char *text = line->argv[line->position], **place = &line->argv[1 + line->operands];
+	char *text = line->argv[line->position], **destination = &line->argv[1 + line->operands];
 	int before = line->operands;
 	const struct jp_option *option = find_row(line->options, is_row_of_option, &before);
 
@@ -236,18 +236,19 @@ static int read_operand(struct command_line *line, struct jp_error *err)
 	if (check_modes(line, option, err))
 		return -EINVAL;
 	if (!option->operands) {
-		*place = text;
+		*destination = text;
 		line->operands++;
 		return take_value(option, text, err);
 	}
 	if (!option->operands->count)
-		option->operands->list = option->verbatim ? &line->argv[line->position] : place;
+		option->operands->list =
+			option->verbatim ? &line->argv[line->position] : destination;
 	if (option->verbatim) {
 		option->operands->count = line->argc - line->position;
 		line->position = line->argc;
 		return 0;
 	}
-	*place = text;
+	*destination = text;
 	line->operands++;
 	option->operands->count++;
 	return 0;

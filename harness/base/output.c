@@ -56,20 +56,20 @@ struct jp_output *jp_output_create(const char *path, struct jp_error *err)
 
 static void write_at(struct jp_output *output, uint64_t offset, const void *bytes, size_t size)
 {
-	const char *from = bytes;
+	const char *pos = bytes;
 
 	while (size && !output->error) {
-		ssize_t written = pwrite(output->fd, from, size, (off_t)offset);
+		ssize_t nr_written = pwrite(output->fd, pos, size, (off_t)offset);
 
-		if (written < 0 && errno == EINTR)
+		if (nr_written < 0 && errno == EINTR)
 			continue;
-		if (written <= 0) {
-			output->error = written < 0 ? errno : EIO;
+		if (nr_written <= 0) {
+			output->error = nr_written < 0 ? errno : EIO;
 			break;
 		}
-		from += written;
-		size -= (size_t)written;
-		offset += (uint64_t)written;
+		pos += nr_written;
+		size -= (size_t)nr_written;
+		offset += (uint64_t)nr_written;
 	}
 }
 

@@ -29,7 +29,7 @@ static struct {
 int jp_output_folder_begin(const char *path, struct jp_error *err)
 {
 	jp_cleanup_free char *parent = strdup(path);
-	jp_cleanup_free char *real = NULL;
+	jp_cleanup_free char *real_path = NULL;
 	char *slash;
 	int ret;
 
@@ -40,10 +40,11 @@ int jp_output_folder_begin(const char *path, struct jp_error *err)
 	slash = strrchr(parent, '/');
 	if (slash)
 		*slash = '\0';
-	real = realpath(!slash ? "." : *parent ? parent : "/", NULL);
-	ret = real ? jp_path_build(folder.path, sizeof(folder.path), err, "%s/%s",
-				   strcmp(real, "/") ? real : "", slash ? slash + 1 : parent)
-		   : jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	real_path = realpath(!slash ? "." : *parent ? parent : "/", NULL);
+	ret = real_path ? jp_path_build(folder.path, sizeof(folder.path), err, "%s/%s",
+					strcmp(real_path, "/") ? real_path : "",
+					slash ? slash + 1 : parent)
+			: jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	*folder.temporary = '\0';
 	if (ret)
 		return ret;

@@ -9,7 +9,7 @@
 
 int jp_find_program_beside(char path[PATH_MAX], const char *name, struct jp_error *err)
 {
-	char real[PATH_MAX], *end;
+	char real_path[PATH_MAX], *end;
 	ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
 
 	if (length < 0)
@@ -21,5 +21,5 @@ int jp_find_program_beside(char path[PATH_MAX], const char *name, struct jp_erro
 	strcpy(end, name);
 	if (access(path, X_OK))
 		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
-	return jp_trusted_file(path, real, sizeof(real), err);
+	return jp_trusted_file(path, real_path, sizeof(real_path), err);
 }

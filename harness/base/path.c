@@ -6,17 +6,17 @@
 #include <stdio.h>
 #include <string.h>
 
-int jp_path_build(char *to, size_t size, struct jp_error *err, const char *fmt, ...)
+int jp_path_build(char *path_out, size_t size, struct jp_error *err, const char *fmt, ...)
 {
 	va_list ap;
 	int length, ret = 0;
 
 	va_start(ap, fmt);
-	length = vsnprintf(to, size, fmt, ap);
+	length = vsnprintf(path_out, size, fmt, ap);
 	va_end(ap);
 	if (length < 0 || (size_t)length >= size) {
-		ret = jp_fail(err, ENAMETOOLONG, "%.40s...: too long a path", to);
-		*to = '\0';
+		ret = jp_fail(err, ENAMETOOLONG, "%.40s...: too long a path", path_out);
+		*path_out = '\0';
 	}
 	return ret;
 }

@@ -157,7 +157,7 @@ int jp_rights_restrict_calls(int channel, int peer, bool openat2)
 {
 	const unsigned int machine = jp_get_own_machine() | __AUDIT_ARCH_64BIT |
 				     (BYTE_ORDER == LITTLE_ENDIAN ? __AUDIT_ARCH_LE : 0);
-	const struct call more[] = {
+	const struct call more_calls[] = {
 		{SYS_sendmsg, 0, EQUAL, (unsigned int)channel},
 		{SYS_recvmsg, 0, EQUAL, (unsigned int)channel},
 		{SYS_sendmsg, 0, EQUAL, (unsigned int)(peer ?: channel)},
@@ -177,8 +177,8 @@ int jp_rights_restrict_calls(int channel, int peer, bool openat2)
 	add_load(&program, offsetof(struct seccomp_data, nr));
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		allow_call(&program, &calls[i]);
-	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
-		allow_call(&program, &more[i]);
+	for (size_t i = 0; i < sizeof(more_calls) / sizeof(more_calls[0]); i++)
+		allow_call(&program, &more_calls[i]);
 	add_return(&program, SECCOMP_RET_ERRNO | EPERM);
 	filter.len = program.count;
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) ? -errno : 0;

@@ -25,8 +25,9 @@ static void report_untrusted_entry(const char *text, const char *entry, const st
 static bool is_usable(const char *folder)
 {
 	struct jp_error err = {"it depends on the working directory"};
-	char real[PATH_MAX];
-	int ret = *folder == '/' ? jp_trusted_programs(folder, real, sizeof(real), &err) : -EPERM;
+	char real_path[PATH_MAX];
+	int ret = *folder == '/' ? jp_trusted_programs(folder, real_path, sizeof(real_path), &err)
+				 : -EPERM;
 
 	if (ret == -EPERM)
 		report_untrusted_entry(folder, " of PATH", &err);
@@ -41,10 +42,10 @@ static bool has_prefix(const char *text, const char *with)
 /* Checks the folder that ci/peers makes: its programs are in bin. */
 static int check_peers_folder(const char *peers, struct jp_error *err)
 {
-	char bin[PATH_MAX], real[PATH_MAX];
+	char bin[PATH_MAX], real_path[PATH_MAX];
 	int ret = jp_path_build(bin, sizeof(bin), err, "%s/bin", peers);
 
-	return ret ?: jp_trusted_programs(bin, real, sizeof(real), err);
+	return ret ?: jp_trusted_programs(bin, real_path, sizeof(real_path), err);
 }
 
 /* Returns whether no other user can change the program, or the folder of programs, that one of our
@@ -52,17 +53,17 @@ static int check_peers_folder(const char *peers, struct jp_error *err)
 static bool is_trusted_variable(const char *variable)
 {
 	const char *value = strchr(variable, '=');
-	char real[PATH_MAX];
+	char real_path[PATH_MAX];
 	struct jp_error err;
 	int ret;
 
 	if (!value || (!has_prefix(variable, "TMPDIR=") &&
 		       (!has_prefix(variable, "JITPROOF_") || !strchr(value, '/'))))
 		return true;
-	ret = jp_trusted_file(value + 1, real, sizeof(real), &err);
+	ret = jp_trusted_file(value + 1, real_path, sizeof(real_path), &err);
 	if (ret == -EINVAL)
 		ret = (has_prefix(variable, "TMPDIR=") ? jp_trusted_folder : jp_trusted_programs)(
-			value + 1, real, sizeof(real), &err);
+			value + 1, real_path, sizeof(real_path), &err);
 	if (!ret && has_prefix(variable, "JITPROOF_PEERS="))
 		ret = check_peers_folder(value + 1, &err);
 	if (ret == -EPERM)
@@ -73,20 +74,20 @@ static bool is_trusted_variable(const char *variable)
 /* Returns "PATH=" with the folders of @path from which programs may be taken. */
 static char *filter_path(const char *path)
 {
-	jp_cleanup_free char *rest = strdup(path);
-	char *filtered = malloc(sizeof("PATH=") + strlen(path)), *next = rest;
-	size_t used = 0;
+	jp_cleanup_free char *tail = strdup(path);
+	char *filtered = malloc(sizeof("PATH=") + strlen(path)), *next = tail;
+	size_t length = 0;
 
-	if (!filtered || !rest) {
+	if (!filtered || !tail) {
 		free(filtered);
 		return NULL;
 	}
 	strcpy(filtered, "PATH=");
 	for (const char *folder; (folder = strsep(&next, ":"));)
 		if (is_usable(folder))
-			used += (size_t)sprintf(filtered + strlen("PATH=") + used, "%s%s",
-						used ? ":" : "", folder);
-	if (!used) /* an empty PATH would mean the working directory */
+			length += (size_t)sprintf(filtered + strlen("PATH=") + length, "%s%s",
+						  length ? ":" : "", folder);
+	if (!length) /* an empty PATH would mean the working directory */
 		strcat(filtered, "/");
 	return filtered;
 }

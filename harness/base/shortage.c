@@ -63,7 +63,7 @@ void *__real_realloc(void *old, size_t size);
 char *__real_strdup(const char *text);
 char *__real_strndup(const char *text, size_t most);
 int __real_vasprintf(char **text, const char *format, va_list more);
-char *__real_realpath(const char *path, char *to);
+char *__real_realpath(const char *path, char *path_out);
 FILE *__real_open_memstream(char **text, size_t *size);
 DIR *__real_fdopendir(int fd);
 FILE *__real_fopen(const char *path, const char *mode);
@@ -78,7 +78,7 @@ char *__wrap_strdup(const char *text);
 char *__wrap_strndup(const char *text, size_t max);
 int __wrap_asprintf(char **text, const char *format, ...);
 int __wrap_vasprintf(char **text, const char *format, va_list ap);
-char *__wrap_realpath(const char *path, char *to);
+char *__wrap_realpath(const char *path, char *path_out);
 FILE *__wrap_open_memstream(char **text, size_t *size);
 DIR *__wrap_fdopendir(int fd);
 FILE *__wrap_fopen(const char *path, const char *mode);
@@ -139,9 +139,9 @@ int __wrap_asprintf(char **text, const char *format, ...)
 	return length;
 }
 
-char *__wrap_realpath(const char *path, char *to)
+char *__wrap_realpath(const char *path, char *path_out)
 {
-	return note_failed_allocation(__real_realpath(path, to));
+	return note_failed_allocation(__real_realpath(path, path_out));
 }
 
 FILE *__wrap_open_memstream(char **text, size_t *size)

@@ -35,28 +35,28 @@ static size_t count_columns(const char *text)
 	return columns;
 }
 
-const char *jp_terminal_shorten(const char *text, size_t columns, enum jp_terminal_cut cut,
+const char *jp_terminal_shorten(const char *text, size_t columns, enum jp_terminal_cut side,
 				char *out, size_t size)
 {
 	const size_t nr_columns = count_columns(text), dots = strlen("...");
-	const size_t tail = cut == JP_CUT_MIDDLE ? (columns - dots + 1) / 2 : 0;
+	const size_t tail = side == JP_CUT_MIDDLE ? (columns - dots + 1) / 2 : 0;
 	const size_t head = nr_columns <= columns ? nr_columns : columns - dots - tail;
-	size_t used = 0;
+	size_t nr_written = 0;
 
-	for (size_t column = 0; *text && used + 8 < size; column++) {
+	for (size_t column = 0; *text && nr_written + 8 < size; column++) {
 		const unsigned int length = jp_printable_length(text);
 
 		if (column == head) {
-			memcpy(out + used, "...", dots);
-			used += dots;
+			memcpy(out + nr_written, "...", dots);
+			nr_written += dots;
 		}
 		if (column < head || column >= nr_columns - tail) {
-			memcpy(out + used, length ? text : "?", length ?: 1);
-			used += length ?: 1;
+			memcpy(out + nr_written, length ? text : "?", length ?: 1);
+			nr_written += length ?: 1;
 		}
 		text += length ?: 1;
 	}
-	out[used] = '\0';
+	out[nr_written] = '\0';
 	return out;
 }
 
@@ -73,18 +73,18 @@ void jp_terminal_put_marked(FILE *out, const char *mark, const char *text, unsig
 
 	while (*(text += strspn(text, " "))) {
 		const size_t length = strcspn(text, " ");
-		char word[512], shortened[2048];
+		char word[512], short_text[2048];
 		size_t columns;
 
 		snprintf(word, sizeof(word), "%.*s", (int)length, text);
-		jp_terminal_shorten(word, room, JP_CUT_MIDDLE, shortened, sizeof(shortened));
-		columns = count_columns(shortened);
+		jp_terminal_shorten(word, room, JP_CUT_MIDDLE, short_text, sizeof(short_text));
+		columns = count_columns(short_text);
 		if (column && column + 1 + columns > room) {
 			fprintf(out, "\n%-*s", (int)indent, mark);
 			column = 0;
 		}
 		column += (column ? 1 : 0) + columns;
-		fprintf(out, "%s%s", column > columns ? " " : "", shortened);
+		fprintf(out, "%s%s", column > columns ? " " : "", short_text);
 		text += length;
 	}
 	fputc('\n', out);

@@ -14,7 +14,7 @@ enum jp_terminal_cut {
 };
 /* Stores @text in @out, with "..." for characters beyond @columns, 8 or more, and '?' for bytes
  * that must not be printed (harness/base/printable.h). Returns @out. */
-const char *jp_terminal_shorten(const char *text, size_t columns, enum jp_terminal_cut cut,
+const char *jp_terminal_shorten(const char *text, size_t columns, enum jp_terminal_cut side,
 				char *out, size_t size);
 /* Prints @text in lines of @width columns, which break at blanks. The cursor is at column @indent,
  * at which each line starts. Shortens a longer word, such as a path, in the middle. */

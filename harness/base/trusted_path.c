@@ -59,11 +59,12 @@ static bool is_path_of_descriptor(const char *path, int fd)
 	       st.st_ino == there.st_ino;
 }
 
-/* Stores in @to the absolute path of @path. Fails if a link on the way belongs to another user. */
-static int resolve_path(const char *path, char *to, size_t size, struct jp_error *err)
+/* Stores in @path_out the absolute path of @path. Fails if a link on the way belongs to another
+ * user. */
+static int resolve_path(const char *path, char *path_out, size_t size, struct jp_error *err)
 {
 	jp_cleanup_close int folder = *path ? jp_open_named_folder(path, strlen(path)) : -ENOENT;
-	char link[40], real[PATH_MAX];
+	char link[40], real_path[PATH_MAX];
 	ssize_t length;
 
 	if (folder == -ELOOP)
@@ -72,31 +73,33 @@ static int resolve_path(const char *path, char *to, size_t size, struct jp_error
 	if (folder < 0)
 		return jp_fail(err, -folder, "%s: %s", path, strerror(-folder));
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", folder);
-	length = readlink(link, real, sizeof(real));
+	length = readlink(link, real_path, sizeof(real_path));
 	if (length < 0 && errno == ENOENT) /* without /proc the path of @fd is unknown */
-		length = realpath(path, real) && is_path_of_descriptor(real, folder)
-				 ? (ssize_t)strlen(real)
+		length = realpath(path, real_path) && is_path_of_descriptor(real_path, folder)
+				 ? (ssize_t)strlen(real_path)
 				 : -1;
 	if (length < 0)
 		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
-	return jp_path_build(to, size, err, "%.*s", (int)length, real) ? -ENAMETOOLONG : 0;
+	return jp_path_build(path_out, size, err, "%.*s", (int)length, real_path) ? -ENAMETOOLONG
+										  : 0;
 }
 
 /* Implements jp_trusted_file() and jp_trusted_folder(). @type: S_IFREG or S_IFDIR, required of
  * @path itself. */
-static int check_path(const char *path, mode_t type, char *to, size_t size, struct jp_error *err)
+static int check_path(const char *path, mode_t type, char *path_out, size_t size,
+		      struct jp_error *err)
 {
-	jp_cleanup_free char *real = NULL;
+	jp_cleanup_free char *real_path = NULL;
 	struct stat st;
-	int ret = resolve_path(path, to, size, err);
+	int ret = resolve_path(path, path_out, size, err);
 
 	if (ret)
 		return ret;
-	real = strdup(to);
-	if (!real)
+	real_path = strdup(path_out);
+	if (!real_path)
 		return jp_fail(err, ENOMEM, "%s: out of memory", path);
 	for (;; type = S_IFDIR) {
-		const char *pos = *real ? real : "/", *reason;
+		const char *pos = *real_path ? real_path : "/", *reason;
 
 		if (lstat(pos, &st))
 			return jp_fail(err, errno, "%s: %s", pos, strerror(errno));
@@ -106,26 +109,26 @@ static int check_path(const char *path, mode_t type, char *to, size_t size, stru
 		reason = find_foreign_access(&st, true);
 		if (reason)
 			return jp_fail(err, EPERM, "%s is not trusted: %s %s", path, pos, reason);
-		if (!*real || !strcmp(real, "/"))
+		if (!*real_path || !strcmp(real_path, "/"))
 			return 0;
-		*strrchr(real, '/') = '\0';
+		*strrchr(real_path, '/') = '\0';
 	}
 }
 
-int jp_trusted_file(const char *path, char *to, size_t size, struct jp_error *err)
+int jp_trusted_file(const char *path, char *path_out, size_t size, struct jp_error *err)
 {
-	return check_path(path, S_IFREG, to, size, err);
+	return check_path(path, S_IFREG, path_out, size, err);
 }
 
-int jp_trusted_folder(const char *path, char *to, size_t size, struct jp_error *err)
+int jp_trusted_folder(const char *path, char *path_out, size_t size, struct jp_error *err)
 {
-	return check_path(path, S_IFDIR, to, size, err);
+	return check_path(path, S_IFDIR, path_out, size, err);
 }
 
-int jp_trusted_programs(const char *path, char *to, size_t size, struct jp_error *err)
+int jp_trusted_programs(const char *path, char *path_out, size_t size, struct jp_error *err)
 {
-	int ret = jp_trusted_folder(path, to, size, err);
-	jp_cleanup_close int fd = ret ? -1 : open(to, O_PATH | O_CLOEXEC);
+	int ret = jp_trusted_folder(path, path_out, size, err);
+	jp_cleanup_close int fd = ret ? -1 : open(path_out, O_PATH | O_CLOEXEC);
 
 	if (!ret && !jp_trusted_open(fd))
 		ret = jp_fail(err, EPERM, "%s is not trusted: anyone can put programs there", path);

@@ -54,13 +54,13 @@ void jp_profilers_folder(char *path, size_t size)
 /* Sets the environment variable that names the folder of the modules that all adapters share. */
 static int export_adapter_modules(struct jp_error *err)
 {
-	char path[4096], real[4096];
+	char path[4096], real_path[4096];
 	int ret;
 
 	find_shipped_folder(path, sizeof(path));
 	if (access(path, F_OK))
 		return unsetenv("JITPROOF_ADAPTING");
-	ret = jp_trusted_programs(path, real, sizeof(real), err);
+	ret = jp_trusted_programs(path, real_path, sizeof(real_path), err);
 	if (ret)
 		return ret;
 	return setenv("JITPROOF_ADAPTING", path, 1) ? jp_fail(err, errno, "%s", strerror(errno))
@@ -68,19 +68,19 @@ static int export_adapter_modules(struct jp_error *err)
 }
 
 /* Sets the environment variable @variable, unless it is set already, to @folder in this binary's
- * folder, if that folder contains @needed. */
-static int export_folder(const char *variable, const char *folder, const char *needed,
+ * folder, if that folder contains @needed_file. */
+static int export_folder(const char *variable, const char *folder, const char *needed_file,
 			 struct jp_error *err)
 {
-	char path[4096], needed_path[sizeof(path) + 32], real[4096];
+	char path[4096], needed_path[sizeof(path) + 32], real_path[4096];
 	int ret;
 
 	build_path_next_to_binary(folder, path, sizeof(path));
 	if (getenv(variable) ||
-	    jp_path_build(needed_path, sizeof(needed_path), err, "%s%s", path, needed) ||
+	    jp_path_build(needed_path, sizeof(needed_path), err, "%s%s", path, needed_file) ||
 	    access(needed_path, F_OK))
 		return 0;
-	ret = jp_trusted_programs(needed_path, real, sizeof(real), err);
+	ret = jp_trusted_programs(needed_path, real_path, sizeof(real_path), err);
 	if (ret)
 		return ret;
 	return setenv(variable, path, 1) ? jp_fail(err, errno, "%s", strerror(errno)) : 0;
@@ -189,7 +189,7 @@ static int read_exit(const struct jp_adapter *adapter, int *status)
 	return info.si_pid ? info.si_code : 0;
 }
 
-static int fail_ended(const struct jp_adapter *adapter, struct jp_error *received)
+static int fail_ended(const struct jp_adapter *adapter, struct jp_error *line)
 {
 	int status;
 
@@ -197,11 +197,11 @@ static int fail_ended(const struct jp_adapter *adapter, struct jp_error *receive
 	jp_wait_readable(adapter->pidfd, jp_clock_now() + JP_NS_PER_S);
 	switch (read_exit(adapter, &status)) {
 	case 0:
-		return jp_fail(received, EPIPE, "closed its standard output and did not exit");
+		return jp_fail(line, EPIPE, "closed its standard output and did not exit");
 	case CLD_EXITED:
-		return jp_fail(received, EPIPE, "ended with status %d", status);
+		return jp_fail(line, EPIPE, "ended with status %d", status);
 	default:
-		return jp_fail(received, EPIPE, "was killed by signal %d (%s)", status,
+		return jp_fail(line, EPIPE, "was killed by signal %d (%s)", status,
 			       strsignal(status));
 	}
 }
@@ -214,21 +214,20 @@ bool jp_adapter_exited(const struct jp_adapter *adapter)
 }
 
 int jp_adapter_line(struct jp_adapter *adapter, char *text, size_t size, uint64_t deadline,
-		    struct jp_error *received)
+		    struct jp_error *line)
 {
 	int ret = jp_lines_next(&adapter->lines, adapter->answer_fd, deadline, text, size);
 
 	if (ret == -EPROTO)
-		return jp_fail(received, EPROTO, "wrote %zu bytes without a newline",
+		return jp_fail(line, EPROTO, "wrote %zu bytes without a newline",
 			       adapter->lines.nr_filled);
 	if (ret == -EBADMSG)
-		return jp_fail(received, EPROTO, "wrote '%.300s' and a NUL byte", text);
+		return jp_fail(line, EPROTO, "wrote '%.300s' and a NUL byte", text);
 	if (ret == -ETIMEDOUT)
-		return jp_fail(received, ETIMEDOUT, "did not answer in time");
+		return jp_fail(line, ETIMEDOUT, "did not answer in time");
 	if (ret == -EPIPE)
-		return fail_ended(adapter, received);
-	return ret ? jp_fail(received, -ret, "its standard output cannot be read: %s",
-			     strerror(-ret))
+		return fail_ended(adapter, line);
+	return ret ? jp_fail(line, -ret, "its standard output cannot be read: %s", strerror(-ret))
 		   : 0;
 }
 
@@ -237,25 +236,25 @@ int jp_adapter_send(struct jp_adapter *adapter, const char *word)
 	return dprintf(adapter->request_fd, "%s\n", word) > 0 ? 0 : -errno;
 }
 
-int jp_adapter_await_exit(struct jp_adapter *adapter, uint64_t deadline, struct jp_error *received)
+int jp_adapter_await_exit(struct jp_adapter *adapter, uint64_t deadline, struct jp_error *answer)
 {
 	char line[1024];
 	int ret;
 
 	close(adapter->request_fd);
 	adapter->request_fd = -1;
-	ret = jp_adapter_line(adapter, line, sizeof(line), deadline, received);
+	ret = jp_adapter_line(adapter, line, sizeof(line), deadline, answer);
 	if (ret == -EPIPE && jp_adapter_exited(adapter))
 		return 0;
 	if (ret == -ETIMEDOUT)
-		return jp_fail(received, ETIMEDOUT, "did not exit");
-	return ret ?: jp_fail(received, EPROTO, "wrote '%.300s'", line);
+		return jp_fail(answer, ETIMEDOUT, "did not exit");
+	return ret ?: jp_fail(answer, EPROTO, "wrote '%.300s'", line);
 }
 
 static void append_log(const struct jp_adapter *adapter, struct jp_error *err)
 {
 	enum { MOST = 600 };
-	size_t used = strlen(err->text);
+	size_t length = strlen(err->text);
 	char words[MOST + 1];
 	struct stat st;
 	ssize_t size;
@@ -271,14 +270,14 @@ static void append_log(const struct jp_adapter *adapter, struct jp_error *err)
 	for (char *c = words; *c; c++)
 		if (*c == '\n')
 			*c = ' ';
-	snprintf(err->text + used, sizeof(err->text) - used, "; its last words: %s", words);
+	snprintf(err->text + length, sizeof(err->text) - length, "; its last words: %s", words);
 }
 
-int jp_adapter_broken(const struct jp_adapter *adapter, const char *received, const char *when,
-		      const char *expected, struct jp_error *err)
+int jp_adapter_broken(const struct jp_adapter *adapter, const char *line,
+		      const char *protocol_state, const char *expected, struct jp_error *err)
 {
-	const int ret = jp_fail(err, EPROTO, "profiler %s: %s %s; expected %s", adapter->name,
-				received, when, expected);
+	const int ret = jp_fail(err, EPROTO, "profiler %s: %s %s; expected %s", adapter->name, line,
+				protocol_state, expected);
 
 	if (err)
 		append_log(adapter, err);

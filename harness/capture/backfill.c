@@ -64,12 +64,12 @@ static bool is_relevant(const struct jp_procmap *map)
  * file. */
 static bool is_recorded(struct jp_backfill *backfill, pid_t pid, const struct jp_procmap *map)
 {
-	const struct jp_mapping *known =
+	const struct jp_mapping *mapping =
 		jp_replay_find(backfill->spaces, (uint32_t)pid, map->start);
 
-	return known && (known->prot & JP_PROT_EXEC) && known->start == map->start &&
-	       known->end == map->end && known->ino == map->ino && known->maj == map->maj &&
-	       known->min == map->min && (!map->ino || known->pgoff == map->offset);
+	return mapping && (mapping->prot & JP_PROT_EXEC) && mapping->start == map->start &&
+	       mapping->end == map->end && mapping->ino == map->ino && mapping->maj == map->maj &&
+	       mapping->min == map->min && (!map->ino || mapping->pgoff == map->offset);
 }
 
 static int note_event(struct jp_backfill *backfill, struct jp_event event, pid_t pid)

@@ -277,15 +277,15 @@ static int run_group(struct job *job, struct jp_error *err)
 {
 	struct jp_session *session = job->session;
 	const size_t first = session->recorder->opened.count;
-	struct timespec until;
+	struct timespec deadline;
 	bool is_hit, is_ending;
 	int ret = arm_group(job, err), waited = 0;
 
-	until = jp_clock_timespec(job->set_at + job->limit);
+	deadline = jp_clock_timespec(job->set_at + job->limit);
 	pthread_mutex_lock(&session->lock);
 	while (!ret && !(is_hit = have_all_hit(job)) && !session->worker.ending &&
 	       !session->exited && waited != ETIMEDOUT)
-		waited = pthread_cond_timedwait(&session->changed, &session->lock, &until);
+		waited = pthread_cond_timedwait(&session->changed, &session->lock, &deadline);
 	is_ending = session->worker.ending || session->exited;
 	pthread_mutex_unlock(&session->lock);
 	if (!ret && !is_ending && !is_hit) {

@@ -35,7 +35,7 @@ static int fail_measurement(struct measurement *m, int error, const char *failed
 static int measure_once(struct measurement *m, struct jp_perf_ring *ring,
 			const struct jp_perf_layout *layout)
 {
-	uint64_t before, after, outside = 0, buffer[RECORDS / sizeof(uint64_t)];
+	uint64_t before, after, outer_time = 0, buffer[RECORDS / sizeof(uint64_t)];
 	const struct jp_perf_record *record;
 	struct jp_event event;
 
@@ -49,11 +49,11 @@ static int measure_once(struct measurement *m, struct jp_perf_ring *ring,
 	if (!record || jp_perf_decode(layout, record, &event, NULL) || event.type != JP_EVENT_COMM)
 		return fail_measurement(m, EPROTO, "a COMM record was expected");
 	if (event.time < before)
-		outside = before - event.time;
+		outer_time = before - event.time;
 	else if (event.time > after)
-		outside = event.time - after;
-	if (outside > m->slack)
-		m->slack = outside;
+		outer_time = event.time - after;
+	if (outer_time > m->slack)
+		m->slack = outer_time;
 	ring->tail = ring->head;
 	jp_perf_ring_release(ring);
 	return 0;

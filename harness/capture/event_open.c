@@ -32,16 +32,17 @@ static int remember_event(struct jp_session *session, const struct jp_opened *ev
 	return ret;
 }
 
-/* Writes the ids of the events from index @from on to the file. Called when a thread's events exist
- * on all CPUs: if the thread ended before that, its events have no records and are closed. */
-static int write_ids(struct jp_session *session, size_t from, struct jp_error *err)
+/* Writes the ids of the events from index @first_index on to the file. Called when a thread's
+ * events exist on all CPUs: if the thread ended before that, its events have no records and are
+ * closed. */
+static int write_ids(struct jp_session *session, size_t first_index, struct jp_error *err)
 {
 	struct jp_recorder *recorder = session->recorder;
 	struct jp_opened_events *opened = &recorder->opened;
 	int ret = 0;
 
 	pthread_mutex_lock(&session->lock);
-	for (size_t i = from; i < opened->count && !ret; i++) {
+	for (size_t i = first_index; i < opened->count && !ret; i++) {
 		const struct jp_opened *event = &opened->list[i];
 
 		ret = jp_perfdata_id(recorder->writer, event->stream, event->id);
@@ -99,12 +100,12 @@ static int open_event(struct jp_session *session, struct perf_event_attr *attr,
 int jp_open_event(struct jp_session *session, struct perf_event_attr *attr, enum jp_stream stream,
 		  pid_t tid, unsigned int cpu_index, struct jp_error *err)
 {
-	size_t from = session->recorder->opened.count;
+	size_t first_index = session->recorder->opened.count;
 	int ret = open_event(session, attr, stream, tid, cpu_index, err)
-			  ?: write_ids(session, from, err);
+			  ?: write_ids(session, first_index, err);
 
 	if (ret)
-		jp_open_close(session, from);
+		jp_open_close(session, first_index);
 	return ret;
 }
 
@@ -121,13 +122,13 @@ static int open_on_cpus(struct jp_session *session, enum jp_stream stream, pid_t
 
 int jp_open_watched(struct jp_session *session, bool sample, pid_t tid, struct jp_error *err)
 {
-	size_t from = session->recorder->opened.count;
+	size_t first_index = session->recorder->opened.count;
 	int ret = open_on_cpus(session, JP_SIDEBAND, tid, err)
 			  ?: (sample ? open_on_cpus(session, JP_SAMPLING, tid, err) : 0)
-			  ?: write_ids(session, from, err);
+			  ?: write_ids(session, first_index, err);
 
 	if (ret)
-		jp_open_close(session, from);
+		jp_open_close(session, first_index);
 	return ret;
 }
 
@@ -189,9 +190,10 @@ int jp_open_command(struct jp_session *session, struct jp_error *err)
 			     : ret;
 }
 
-int jp_open_switch(struct jp_session *session, enum jp_stream stream, bool on, struct jp_error *err)
+int jp_open_switch(struct jp_session *session, enum jp_stream stream, bool enable,
+		   struct jp_error *err)
 {
-	unsigned long request = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
+	unsigned long request = enable ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
 	const struct jp_opened_events *opened = &session->recorder->opened;
 	int ret = 0;
 
@@ -199,7 +201,7 @@ int jp_open_switch(struct jp_session *session, enum jp_stream stream, bool on, s
 		if (opened->list[i].stream == stream && ioctl(opened->list[i].fd, request, 0) &&
 		    !ret)
 			ret = jp_fail(err, errno, "an event of thread %d cannot be %s: %s",
-				      opened->list[i].tid, on ? "enabled" : "disabled",
+				      opened->list[i].tid, enable ? "enabled" : "disabled",
 				      strerror(errno));
 	return ret;
 }
@@ -225,15 +227,15 @@ static void add_counts(struct jp_recorder *recorder, const struct jp_opened *eve
 	recorder->opened.lost[event->stream] += counts.lost;
 }
 
-void jp_open_close(struct jp_session *session, size_t from)
+void jp_open_close(struct jp_session *session, size_t first_index)
 {
 	struct jp_opened_events *opened = &session->recorder->opened;
 
 	pthread_mutex_lock(&session->lock);
-	for (size_t i = from; i < opened->count; i++) {
+	for (size_t i = first_index; i < opened->count; i++) {
 		add_counts(session->recorder, &opened->list[i]);
 		close(opened->list[i].fd);
 	}
-	opened->count = from;
+	opened->count = first_index;
 	pthread_mutex_unlock(&session->lock);
 }

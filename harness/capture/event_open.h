@@ -25,8 +25,8 @@ int jp_open_command(struct jp_session *session, struct jp_error *err);
 int jp_open_enable(struct jp_session *session, enum jp_stream stream, struct jp_error *err);
 /* Switches all events of @stream on or off, including those that children inherited. Returns 0, or
  * the first error. */
-int jp_open_switch(struct jp_session *session, enum jp_stream stream, bool on,
+int jp_open_switch(struct jp_session *session, enum jp_stream stream, bool enable,
 		   struct jp_error *err);
-/* Closes the session's events from index @from on, after adding their counts and PERF_FORMAT_LOST
- * to the session's totals. */
-void jp_open_close(struct jp_session *session, size_t from);
+/* Closes the session's events from index @first_index on, after adding their counts and
+ * PERF_FORMAT_LOST to the session's totals. */
+void jp_open_close(struct jp_session *session, size_t first_index);

@@ -8,7 +8,7 @@ static struct jp_event_owner *get_owner(struct jp_map *owners, int32_t tid)
 	return jp_map_at(owners, (uint32_t)tid, sizeof(struct jp_event_owner));
 }
 
-int jp_event_owner_direct(struct jp_map *owners, int32_t tid, uint64_t from)
+int jp_event_owner_direct(struct jp_map *owners, int32_t tid, uint64_t created)
 {
 	struct jp_event_owner *life = get_owner(owners, tid);
 
@@ -19,7 +19,7 @@ int jp_event_owner_direct(struct jp_map *owners, int32_t tid, uint64_t from)
 		life->owner = tid;
 		life->closed = UINT64_MAX;
 	}
-	life->created = from;
+	life->created = created;
 	return 0;
 }
 
@@ -33,7 +33,7 @@ static uint64_t get_start(const struct jp_map *owners, int32_t owner)
 }
 
 bool jp_event_owner_duplicate(struct jp_map *owners, int32_t tid, int32_t owner, uint64_t time,
-			      bool once)
+			      bool is_once)
 {
 	struct jp_event_owner *life = get_owner(owners, tid);
 
@@ -45,7 +45,7 @@ bool jp_event_owner_duplicate(struct jp_map *owners, int32_t tid, int32_t owner,
 	}
 	if (life->owner != owner && time >= get_start(owners, life->owner))
 		return true;
-	if (!once || time >= life->created)
+	if (!is_once || time >= life->created)
 		return false;
 	if (!life->earlier_owner)
 		life->earlier_owner = owner;

@@ -59,9 +59,9 @@ static bool is_done(const struct jp_external *external)
 	return external->order == &orders[FINISH] && external->has_answered;
 }
 
-/* Notes as an error that @received, a predicate about the adapter, is not allowed now. Keeps an
+/* Notes as an error that @line, a predicate about the adapter, is not allowed now. Keeps an
  * earlier error. */
-static void refuse_line(struct jp_external *external, const char *received)
+static void refuse_line(struct jp_external *external, const char *line)
 {
 	const struct order *order = external->order;
 	char expected[64];
@@ -73,7 +73,7 @@ static void refuse_line(struct jp_external *external, const char *received)
 	else
 		snprintf(expected, sizeof(expected), "%s",
 			 is_done(external) ? "its end" : "'samples N' or 'exited'");
-	jp_adapter_broken(&external->adapter, received,
+	jp_adapter_broken(&external->adapter, line,
 			  external->has_answered ? order->after : order->before, expected,
 			  &external->err);
 }
@@ -93,7 +93,7 @@ static void handle_line(struct jp_external *external, const char *line)
 	struct jp_session *session = external->session;
 	const bool records =
 		(external->order != &orders[BEGIN] || external->has_answered) && !is_done(external);
-	struct jp_error received;
+	struct jp_error answer;
 	uint64_t samples;
 
 	if (!external->has_answered && strcmp(line, external->order->answer) == 0) {
@@ -108,8 +108,8 @@ static void handle_line(struct jp_external *external, const char *line)
 			jp_fail(&external->err, EIO, "%s", line + 6);
 			return;
 		}
-		jp_fail(&received, EPROTO, "wrote '%.300s'", line);
-		refuse_line(external, received.text);
+		jp_fail(&answer, EPROTO, "wrote '%.300s'", line);
+		refuse_line(external, answer.text);
 	}
 }
 
@@ -122,17 +122,16 @@ static void *listen_to_adapter(void *context)
 	int ret = 0;
 
 	while (!ret) {
-		struct jp_error received = {""};
+		struct jp_error answer = {""};
 		bool has_exited;
 
-		ret = jp_adapter_line(&external->adapter, line, sizeof(line), UINT64_MAX,
-				      &received);
+		ret = jp_adapter_line(&external->adapter, line, sizeof(line), UINT64_MAX, &answer);
 		has_exited = ret == -EPIPE && jp_adapter_exited(&external->adapter);
 		pthread_mutex_lock(&session->lock);
 		if (!ret)
 			handle_line(external, line);
 		else if (!has_exited || !is_done(external))
-			refuse_line(external, received.text);
+			refuse_line(external, answer.text);
 		external->has_ended = ret;
 		session->failed |= external->err.text[0] != '\0';
 		pthread_cond_broadcast(&session->changed);
@@ -147,13 +146,13 @@ static int wait_for_adapter(struct jp_external *external, bool ends, unsigned in
 			    const char *otherwise, struct jp_error *err)
 {
 	struct jp_session *session = external->session;
-	const struct timespec until = jp_clock_timespec(jp_clock_now() + seconds * JP_NS_PER_S);
+	const struct timespec deadline = jp_clock_timespec(jp_clock_now() + seconds * JP_NS_PER_S);
 	int error = 0, ret = 0;
 
 	pthread_mutex_lock(&session->lock);
 	while (!(ends ? external->has_ended : external->has_answered) && !external->err.text[0] &&
 	       !error)
-		error = pthread_cond_timedwait(&session->changed, &session->lock, &until);
+		error = pthread_cond_timedwait(&session->changed, &session->lock, &deadline);
 	if (error)
 		refuse_line(external, otherwise);
 	session->failed |= external->err.text[0] != '\0';
@@ -280,9 +279,9 @@ int jp_external_begin(struct jp_session *session, int argc, char **argv, char *e
 	return ret || wait_for_answer(external, err) ? -EIO : 0;
 }
 
-int jp_external_switch(struct jp_session *session, bool on, struct jp_error *err)
+int jp_external_switch(struct jp_session *session, bool enable, struct jp_error *err)
 {
-	return give_order(session->external, &orders[on ? ENABLE : DISABLE], err);
+	return give_order(session->external, &orders[enable ? ENABLE : DISABLE], err);
 }
 
 /* Opens the files mapped by the target for later unwinding, while the target lives. */

@@ -17,7 +17,7 @@ int jp_external_probe(const struct jp_capture_options *options, int argc, char *
 int jp_external_begin(struct jp_session *session, int argc, char **argv, char *environment,
 		      struct jp_error *err);
 /* Makes the profiler switch its events on or off, and waits until it confirms. */
-int jp_external_switch(struct jp_session *session, bool on, struct jp_error *err);
+int jp_external_switch(struct jp_session *session, bool enable, struct jp_error *err);
 /* Ends sampling; the profiler may still write. */
 void jp_external_stop(struct jp_session *session);
 /* Waits until the profiler has written its files and ended. */

@@ -44,19 +44,19 @@ struct jp_gate {
 };
 
 /* Creates and opens a FIFO; it must not exist. */
-static int open_fifo(struct jp_gate *gate, int which, const char *name, struct jp_error *err)
+static int open_fifo(struct jp_gate *gate, int fifo_index, const char *name, struct jp_error *err)
 {
-	char *path = gate->paths[which];
-	int ret = jp_path_build(path, sizeof(gate->paths[which]), err, "%s/%s", gate->session->dir,
-				name);
+	char *path = gate->paths[fifo_index];
+	int ret = jp_path_build(path, sizeof(gate->paths[fifo_index]), err, "%s/%s",
+				gate->session->dir, name);
 
 	if (ret)
 		return ret;
 	/* Opening a FIFO for both reading and writing never waits, and prevents an end of file when
 	 * one process has closed it and the next has not yet opened it. */
 	if (!mkfifo(path, 0600))
-		gate->fds[which] = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-	return gate->fds[which] < 0 ? jp_fail(err, errno, "%s: %s", path, strerror(errno)) : 0;
+		gate->fds[fifo_index] = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	return gate->fds[fifo_index] < 0 ? jp_fail(err, errno, "%s: %s", path, strerror(errno)) : 0;
 }
 
 struct jp_gate *jp_gate_new(struct jp_session *session, const struct jp_gate_policy *policy,
@@ -151,13 +151,13 @@ static void put_name(FILE *out, const char *name)
 	}
 }
 
-static void put_process(struct jp_gate *gate, pid_t pid, uint64_t asked_at, uint64_t answered)
+static void put_process(struct jp_gate *gate, pid_t pid, uint64_t asked_at, uint64_t answer_time)
 {
 	char name[64];
 
 	jp_thread_name(pid, pid, name, sizeof(name));
 	fprintf(gate->out, "process %d %llu %llu ", pid, (unsigned long long)asked_at,
-		(unsigned long long)answered);
+		(unsigned long long)answer_time);
 	put_name(gate->out, *name ? name : "?");
 	fputc('\n', gate->out);
 }
@@ -192,14 +192,14 @@ static int handle_reading(struct jp_gate *gate, const struct jp_reading *reading
  * the answer, to keep the delay short. Maps read after the answer serve only for judging. */
 static int watch_process(struct jp_gate *gate, struct jp_error *err)
 {
-	uint64_t asked_at = jp_clock_now(), answered;
+	uint64_t asked_at = jp_clock_now(), answer_time;
 	struct jp_reading reading = {0};
 	struct jp_error reason = {""};
 	int ret = 0;
 
 	if (gate->policy->read_first)
 		ret = read_maps(gate, &reading, &reason);
-	answered = jp_clock_now();
+	answer_time = jp_clock_now();
 	send_result(gate, ret, &reason);
 	if (!gate->policy->read_first)
 		ret = read_maps(gate, &reading, &reason);
@@ -209,7 +209,7 @@ static int watch_process(struct jp_gate *gate, struct jp_error *err)
 		ret = 0;
 	} else {
 		reading.date = gate->date++;
-		put_process(gate, gate->pid, asked_at, answered);
+		put_process(gate, gate->pid, asked_at, answer_time);
 		ret = handle_reading(gate, &reading, err);
 	}
 	free(reading.bytes);
@@ -315,21 +315,21 @@ static int end_gate(struct jp_gate *gate, struct jp_error *err)
 	struct jp_error unwritten;
 	char path[4096] = "intervals";
 	int ret = gate->is_open ? close_gate(gate, err) : 0;
-	int bad;
+	int finish_error;
 
 	jp_path_build(path, sizeof(path), NULL, "%s/intervals", gate->session->dir);
-	bad = jp_file_finish(gate->out, path, &unwritten);
+	finish_error = jp_file_finish(gate->out, path, &unwritten);
 	gate->out = NULL;
-	if (bad && !ret)
+	if (finish_error && !ret)
 		*err = unwritten;
-	return ret ?: bad;
+	return ret ?: finish_error;
 }
 
 static void *serve_requests(void *context)
 {
 	struct jp_gate *gate = context;
 	struct jp_worker *worker = &gate->session->worker;
-	struct jp_error later;
+	struct jp_error later_error;
 	bool is_ending = false;
 	int ret = 0, ended;
 
@@ -350,7 +350,7 @@ static void *serve_requests(void *context)
 		if (fds[2].revents && !fds[0].revents)
 			forget_process(gate);
 	}
-	ended = end_gate(gate, ret ? &later : &worker->err);
+	ended = end_gate(gate, ret ? &later_error : &worker->err);
 	jp_worker_done(gate->session, ret ? ret : ended);
 	return NULL;
 }

@@ -27,17 +27,19 @@ struct gated_state {
 };
 
 /* Switches sideband on before sampling, and off after it. */
-static int switch_sideband_and_samples(struct jp_session *session, bool on, struct jp_error *err)
+static int switch_sideband_and_samples(struct jp_session *session, bool enable,
+				       struct jp_error *err)
 {
-	const enum jp_stream first = on ? JP_SIDEBAND : JP_SAMPLING;
-	const enum jp_stream last = on ? JP_SAMPLING : JP_SIDEBAND;
+	const enum jp_stream first = enable ? JP_SIDEBAND : JP_SAMPLING;
+	const enum jp_stream last = enable ? JP_SAMPLING : JP_SIDEBAND;
 
-	return jp_open_switch(session, first, on, err) ?: jp_open_switch(session, last, on, err);
+	return jp_open_switch(session, first, enable, err)
+		       ?: jp_open_switch(session, last, enable, err);
 }
 
-static int switch_samples(struct jp_session *session, bool on, struct jp_error *err)
+static int switch_samples(struct jp_session *session, bool enable, struct jp_error *err)
 {
-	return jp_open_switch(session, JP_SAMPLING, on, err);
+	return jp_open_switch(session, JP_SAMPLING, enable, err);
 }
 
 static int backfill_process(struct jp_session *session, pid_t pid, const struct jp_reading *reading,

@@ -88,10 +88,10 @@ static int parse_stack(const struct jp_option *option, const char *text, struct 
 const struct jp_option *jp_capture_rows(void *context)
 {
 	static const char *const callchains[] = {"sample", "deferred", NULL};
-	static const char *const late[] = {"late", NULL};
+	static const char *const late_words[] = {"late", NULL};
 	struct jp_capture_options *options = context;
 	static struct jp_option rows[14];
-	const struct jp_option filled[] = {
+	const struct jp_option all_rows[] = {
 		{"--system-wide", "-a", .set = &options->system_wide,
 		 .help = "watch all processes; with COMMAND, only while it runs"},
 		{"--freq", "-F", "HZ", .number = &options->frequency, .min = 1, .max = 1000000,
@@ -118,10 +118,10 @@ const struct jp_option *jp_capture_rows(void *context)
 		{"--sideband-ring", NULL, "BYTES", .number64 = &options->sideband_ring,
 		 .max = 1 << 30,
 		 .help = "size of each CPU's ring buffer of mappings, processes and names"},
-		{"--elf", .set = &options->late_elf, .words = late},
+		{"--elf", .set = &options->late_elf, .words = late_words},
 		{0}};
 
-	return memcpy(rows, filled, sizeof(filled));
+	return memcpy(rows, all_rows, sizeof(all_rows));
 }
 
 int jp_capture_option(struct jp_capture_options *options, const char *arg, struct jp_error *err)

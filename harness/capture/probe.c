@@ -19,10 +19,10 @@ struct list {
 	int count;
 };
 
-static void add_missing_feature(struct list *list, const char *thing, const char *reason)
+static void add_missing_feature(struct list *list, const char *text, const char *reason)
 {
 	int length = snprintf(list->text + list->used, list->size - list->used, "%s%s: %s",
-			      list->count ? ", " : "", thing, reason);
+			      list->count ? ", " : "", text, reason);
 
 	list->count++;
 	list->used += (size_t)length;
@@ -30,12 +30,12 @@ static void add_missing_feature(struct list *list, const char *thing, const char
 		list->used = list->size ? list->size - 1 : 0;
 }
 
-static void add_error(struct list *list, const char *thing, int error)
+static void add_error(struct list *list, const char *text, int error)
 {
 	char reason[128];
 
 	jp_perf_reason(error, reason, sizeof(reason));
-	add_missing_feature(list, thing, reason);
+	add_missing_feature(list, text, reason);
 }
 
 static void probe_ring(struct list *list, pid_t pid)
@@ -67,7 +67,7 @@ static void probe_ring(struct list *list, pid_t pid)
 	close(fd);
 }
 
-static void try_event(struct list *list, const char *thing, struct perf_event_attr *attr, pid_t pid)
+static void try_event(struct list *list, const char *text, struct perf_event_attr *attr, pid_t pid)
 {
 	/* System-wide events need a CPU; any CPU will do for this trial. */
 	int fd = jp_perf_open(attr, pid, pid < 0 ? 0 : -1);
@@ -75,7 +75,7 @@ static void try_event(struct list *list, const char *thing, struct perf_event_at
 	if (fd >= 0)
 		close(fd);
 	else
-		add_error(list, thing, -fd);
+		add_error(list, text, -fd);
 }
 
 /* Checks for a time namespace, which changes clock_gettime() but not the clock of perf's records
@@ -156,11 +156,11 @@ int jp_probe_clock(const struct jp_capture_options *options, int argc, char **ar
 /* Lets the task run for a millisecond with the event @fd. Returns its count, or 1 on errors. */
 static uint64_t measure_count(int fd)
 {
-	uint64_t from = jp_clock_now(), count = 1;
+	uint64_t start = jp_clock_now(), count = 1;
 
 	if (ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
 		return 1;
-	while (jp_clock_now() - from < JP_NS_PER_MS)
+	while (jp_clock_now() - start < JP_NS_PER_MS)
 		;
 	/* Disabling the event has the same effect on its count as its task leaving the CPU. */
 	if (ioctl(fd, PERF_EVENT_IOC_DISABLE, 0) ||

@@ -20,24 +20,24 @@ static int ask_version(const char *name, char **args, char *text, size_t size, s
 {
 	const uint64_t deadline = jp_clock_now() + VERSION_NS;
 	struct jp_adapter adapter;
-	struct jp_error received;
+	struct jp_error answer;
 	char line[1024];
 	int ret = jp_adapter_start(&adapter, name, args, NULL, NULL, err);
 
 	if (ret)
 		return ret;
-	ret = jp_adapter_line(&adapter, line, sizeof(line), deadline, &received);
+	ret = jp_adapter_line(&adapter, line, sizeof(line), deadline, &answer);
 	if (!ret && strncmp(line, "skip ", 5) == 0) {
 		ret = jp_fail(err, ENOENT, "profiler %s: %s", name, line + 5);
 	} else if (!ret && strncmp(line, "version ", 8) == 0 && line[8]) {
 		snprintf(text, size, "%.*s", (int)size - 1, line + 8);
-		if (jp_adapter_await_exit(&adapter, deadline, &received))
-			ret = jp_adapter_broken(&adapter, received.text, "after its version",
+		if (jp_adapter_await_exit(&adapter, deadline, &answer))
+			ret = jp_adapter_broken(&adapter, answer.text, "after its version",
 						"its end", err);
 	} else {
 		if (!ret)
-			jp_fail(&received, EPROTO, "wrote '%.300s'", line);
-		ret = jp_adapter_broken(&adapter, received.text, "when asked for its version",
+			jp_fail(&answer, EPROTO, "wrote '%.300s'", line);
+		ret = jp_adapter_broken(&adapter, answer.text, "when asked for its version",
 					"'version ...' or 'skip WHY'", err);
 	}
 	jp_adapter_end(&adapter, ret != 0);
@@ -51,23 +51,24 @@ int jp_profiler_version(const char *name, char *text, size_t size, struct jp_err
 {
 	static struct {
 		char name[32], version[256];
-	} known[16];
+	} versions[16];
 	static size_t nr_known;
 	char *args[] = {"version", NULL}, version[256];
 	int ret;
 
 	for (size_t i = 0; i < nr_known; i++)
-		if (strcmp(known[i].name, name) == 0) {
-			snprintf(text, size, "%s", known[i].version);
+		if (strcmp(versions[i].name, name) == 0) {
+			snprintf(text, size, "%s", versions[i].version);
 			return 0;
 		}
 	ret = ask_version(name, args, version, sizeof(version), err);
 	if (ret)
 		return ret;
 	snprintf(text, size, "%s", version);
-	if (nr_known < sizeof(known) / sizeof(known[0]) && strlen(name) < sizeof(known[0].name)) {
-		strcpy(known[nr_known].name, name);
-		strcpy(known[nr_known++].version, version);
+	if (nr_known < sizeof(versions) / sizeof(versions[0]) &&
+	    strlen(name) < sizeof(versions[0].name)) {
+		strcpy(versions[nr_known].name, name);
+		strcpy(versions[nr_known++].version, version);
 	}
 	return 0;
 }
@@ -118,12 +119,12 @@ struct description {
 	const char *const *only;
 };
 
-static bool is_wanted(const char *name, const char *const *only)
+static bool is_wanted(const char *name, const char *const *only_file)
 {
-	for (size_t i = 0; only && only[i]; i++)
-		if (strcmp(only[i], name) == 0)
+	for (size_t i = 0; only_file && only_file[i]; i++)
+		if (strcmp(only_file[i], name) == 0)
 			return true;
-	return !only;
+	return !only_file;
 }
 
 static void describe_profiler(const char *name, void *context)
@@ -136,9 +137,9 @@ static void describe_profiler(const char *name, void *context)
 			       jp_profiler_version(name, text, sizeof(text), NULL) ? NULL : text);
 }
 
-void jp_profilers_describe(struct jp_json *json, const char *const *only)
+void jp_profilers_describe(struct jp_json *json, const char *const *only_file)
 {
-	jp_profilers_visit(describe_profiler, &(struct description){json, only});
+	jp_profilers_visit(describe_profiler, &(struct description){json, only_file});
 }
 
 bool jp_profiler_crashed(const char *dir, const char *verb, const char *line, struct jp_error *err)
@@ -173,9 +174,9 @@ bool jp_profiler_crashed(const char *dir, const char *verb, const char *line, st
 static int await_done(struct jp_adapter *adapter, const char *verb, const char *dir,
 		      uint64_t deadline, struct jp_error *err)
 {
-	struct jp_error received;
-	char line[1024], when[64];
-	int ret = jp_adapter_line(adapter, line, sizeof(line), deadline, &received);
+	struct jp_error answer;
+	char line[1024], protocol_state[64];
+	int ret = jp_adapter_line(adapter, line, sizeof(line), deadline, &answer);
 
 	if (!ret && jp_profiler_crashed(dir, verb, line, err))
 		return -ECHILD;
@@ -184,16 +185,16 @@ static int await_done(struct jp_adapter *adapter, const char *verb, const char *
 	if (!ret && strncmp(line, "skip ", 5) == 0 && line[5])
 		return jp_fail(err, ENOENT, "profiler %s: %s", adapter->name, line + 5);
 	if (!ret && strcmp(line, "done") == 0) {
-		ret = jp_adapter_await_exit(adapter, deadline, &received);
+		ret = jp_adapter_await_exit(adapter, deadline, &answer);
 		if (ret)
-			jp_adapter_broken(adapter, received.text, "after it was done", "its end",
+			jp_adapter_broken(adapter, answer.text, "after it was done", "its end",
 					  err);
 		return ret;
 	}
 	if (!ret)
-		ret = jp_fail(&received, EPROTO, "wrote '%.300s'", line);
-	snprintf(when, sizeof(when), "when asked to %s", verb);
-	jp_adapter_broken(adapter, received.text, when, "'done'", err);
+		ret = jp_fail(&answer, EPROTO, "wrote '%.300s'", line);
+	snprintf(protocol_state, sizeof(protocol_state), "when asked to %s", verb);
+	jp_adapter_broken(adapter, answer.text, protocol_state, "'done'", err);
 	return ret;
 }
 
@@ -218,7 +219,7 @@ static int run_verb(const char *name, const char *verb, struct jp_arguments *arg
 	return ret;
 }
 
-int jp_profiler_inject(const char *name, char **with, const char *dir, uint64_t deadline,
+int jp_profiler_inject(const char *name, char **extra_args, const char *dir, uint64_t deadline,
 		       struct jp_error *err)
 {
 	jp_cleanup_arguments struct jp_arguments arguments = {0};
@@ -226,12 +227,12 @@ int jp_profiler_inject(const char *name, char **with, const char *dir, uint64_t 
 	jp_arguments_add(&arguments, "inject");
 	jp_arguments_add(&arguments, "--dir");
 	jp_arguments_add(&arguments, "%s", dir);
-	jp_profiler_add_words(&arguments, with);
+	jp_profiler_add_words(&arguments, extra_args);
 	return run_verb(name, "inject", &arguments, dir, "inject.txt", deadline, err);
 }
 
-int jp_profiler_read(const char *name, const char *only, const char *const *files, const char *dir,
-		     uint64_t deadline, struct jp_error *err)
+int jp_profiler_read(const char *name, const char *only_file, const char *const *files,
+		     const char *dir, uint64_t deadline, struct jp_error *err)
 {
 	jp_cleanup_arguments struct jp_arguments arguments = {0};
 
@@ -240,6 +241,6 @@ int jp_profiler_read(const char *name, const char *only, const char *const *file
 	jp_arguments_add(&arguments, "%s", dir);
 	for (; *files; files++)
 		jp_arguments_add(&arguments, "--file=%s", *files);
-	jp_arguments_add(&arguments, only ? "--only=%s" : "--own", only);
+	jp_arguments_add(&arguments, only_file ? "--only=%s" : "--own", only_file);
 	return run_verb(name, "read", &arguments, dir, "shown/messages", deadline, err);
 }

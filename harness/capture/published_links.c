@@ -29,7 +29,7 @@ static bool is_map_name(const char *name)
  * only root could have changed our link. */
 static bool is_ours(int tmp, const char *name, const char *dir)
 {
-	char expected[4096], there[sizeof(expected)];
+	char expected[4096], target[sizeof(expected)];
 	struct stat st;
 	ssize_t length;
 
@@ -37,8 +37,8 @@ static bool is_ours(int tmp, const char *name, const char *dir)
 	    st.st_uid != geteuid() ||
 	    jp_path_build(expected, sizeof(expected), NULL, "%s/%s", dir, name))
 		return false;
-	length = readlinkat(tmp, name, there, sizeof(there));
-	return length == (ssize_t)strlen(expected) && memcmp(there, expected, (size_t)length) == 0;
+	length = readlinkat(tmp, name, target, sizeof(target));
+	return length == (ssize_t)strlen(expected) && memcmp(target, expected, (size_t)length) == 0;
 }
 
 void jp_published_links_remove(const char *dir)

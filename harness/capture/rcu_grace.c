@@ -29,11 +29,11 @@ static void *wait_for_periods(void *context)
 
 int jp_grace_start(struct jp_grace *grace, struct jp_error *err)
 {
-	const long known = membarrier(MEMBARRIER_CMD_QUERY);
+	const long commands = membarrier(MEMBARRIER_CMD_QUERY);
 	int ret;
 
 	*grace = (struct jp_grace){.has_passed = 1};
-	if (known < 0 || !(known & MEMBARRIER_CMD_GLOBAL))
+	if (commands < 0 || !(commands & MEMBARRIER_CMD_GLOBAL))
 		return 0;
 	sem_init(&grace->request, 0, 0);
 	ret = jp_thread_start(&grace->thread, wait_for_periods, grace, err);

@@ -7,59 +7,59 @@
 #include "harness/capture/session.h"
 #include "harness/format/procmaps/procmaps.h"
 
-void jp_received_free(struct jp_received *received)
+void jp_received_free(struct jp_received *records)
 {
-	jp_map_free(&received->ids);
-	jp_map_free(&received->fork_times);
+	jp_map_free(&records->ids);
+	jp_map_free(&records->fork_times);
 	for (int i = 0; i < JP_STREAMS; i++)
-		jp_map_free(&received->owners[i]);
+		jp_map_free(&records->owners[i]);
 }
 
-static bool note_duplicate(struct jp_received *received, enum jp_stream stream, uint64_t id,
+static bool note_duplicate(struct jp_received *records, enum jp_stream stream, uint64_t id,
 			   int32_t tid, uint64_t time)
 {
-	const struct jp_opened_for *opened = jp_map_find(&received->ids, id);
+	const struct jp_opened_for *opened = jp_map_find(&records->ids, id);
 
 	if (!opened || opened->tid < 0 || tid <= 0 ||
-	    !jp_event_owner_duplicate(&received->owners[stream], tid, opened->tid, time,
+	    !jp_event_owner_duplicate(&records->owners[stream], tid, opened->tid, time,
 				      stream == JP_SAMPLING))
 		return false;
-	received->duplicates[stream]++;
+	records->duplicates[stream]++;
 	return true;
 }
 
 /* Returns whether another event already reported this exit, and notes that it was reported. All
  * events of a thread report its exit, a microsecond apart. */
-static bool note_repeated_exit(struct jp_received *received, const struct jp_event *event)
+static bool note_repeated_exit(struct jp_received *records, const struct jp_event *event)
 {
-	const struct jp_opened_for *opened = jp_map_find(&received->ids, event->id);
-	const uint64_t *forked = jp_map_find(&received->fork_times, event->tid);
+	const struct jp_opened_for *opened = jp_map_find(&records->ids, event->id);
+	const uint64_t *forked = jp_map_find(&records->fork_times, event->tid);
 
 	if (event->type != JP_EVENT_EXIT || !opened || opened->tid < 0 ||
-	    !jp_event_owner_ended(&received->owners[JP_SIDEBAND], (int32_t)event->tid, opened->tid,
+	    !jp_event_owner_ended(&records->owners[JP_SIDEBAND], (int32_t)event->tid, opened->tid,
 				  forked ? *forked : 0))
 		return false;
-	received->duplicates[JP_SIDEBAND]++;
+	records->duplicates[JP_SIDEBAND]++;
 	return true;
 }
 
 static bool keep_sample(struct jp_session *session, const struct jp_perf_record *record)
 {
 	const struct jp_perf_layout *layout = &session->recorder->layout[JP_SAMPLING];
-	struct jp_received *received = &session->recorder->received;
+	struct jp_received *records = &session->recorder->received;
 	uint64_t id = jp_perf_record_id(layout, record), time = jp_perf_record_time(layout, record);
 
 	if (record->size < layout->fixed)
 		return true;
-	if (note_duplicate(received, JP_SAMPLING, id, (int32_t)jp_perf_record_tid(layout, record),
+	if (note_duplicate(records, JP_SAMPLING, id, (int32_t)jp_perf_record_tid(layout, record),
 			   time))
 		return false;
-	if (received->observer.sample)
-		received->observer.sample(received->observer.context, id);
-	if (!session->samples || time < received->first_sample)
-		received->first_sample = time;
-	if (time > received->last_sample)
-		received->last_sample = time;
+	if (records->observer.sample)
+		records->observer.sample(records->observer.context, id);
+	if (!session->samples || time < records->first_sample)
+		records->first_sample = time;
+	if (time > records->last_sample)
+		records->last_sample = time;
 	session->samples++;
 	session->early += !session->info.sampling || time < session->info.sampling;
 	return true;
@@ -83,22 +83,22 @@ static void queue_copy(struct jp_session *session, const struct jp_event *event)
 
 static void note_sideband(struct jp_session *session, const struct jp_event *event)
 {
-	struct jp_received *received = &session->recorder->received;
-	const struct jp_observer *observer = &received->observer;
+	struct jp_received *records = &session->recorder->received;
+	const struct jp_observer *observer = &records->observer;
 	uint64_t *forked;
 
 	/* If memory is short, the observer misses this event, which is as bad as a lost record. */
 	if (observer->sideband && observer->sideband(observer->context, event))
-		received->lost[JP_SIDEBAND]++;
+		records->lost[JP_SIDEBAND]++;
 	switch (event->type) {
 	case JP_EVENT_FORK:
-		forked = jp_map_at(&received->fork_times, event->tid, sizeof(*forked));
+		forked = jp_map_at(&records->fork_times, event->tid, sizeof(*forked));
 		if (forked)
 			*forked = event->time;
 		break;
 	case JP_EVENT_EXIT:
 		for (int i = 0; i < JP_STREAMS; i++)
-			jp_event_owner_exit(&received->owners[i], (int32_t)event->tid, event->time);
+			jp_event_owner_exit(&records->owners[i], (int32_t)event->tid, event->time);
 		break;
 	case JP_EVENT_MAP:
 		if (session->copies)
@@ -113,7 +113,7 @@ static bool keep_record(struct jp_session *session, enum jp_stream stream,
 			const struct jp_perf_record *record)
 {
 	const struct jp_perf_layout *layout = &session->recorder->layout[stream];
-	struct jp_received *received = &session->recorder->received;
+	struct jp_received *records = &session->recorder->received;
 	struct jp_event event;
 
 	if (record->type == JP_PERF_RECORD_SAMPLE)
@@ -126,14 +126,14 @@ static bool keep_record(struct jp_session *session, enum jp_stream stream,
 	case JP_EVENT_COMM:
 	case JP_EVENT_FORK:
 	case JP_EVENT_EXIT:
-		if (note_repeated_exit(received, &event) ||
-		    note_duplicate(received, JP_SIDEBAND, event.id,
+		if (note_repeated_exit(records, &event) ||
+		    note_duplicate(records, JP_SIDEBAND, event.id,
 				   (int32_t)jp_perf_record_tid(layout, record), event.time))
 			return false;
 		note_sideband(session, &event);
 		return true;
 	case JP_EVENT_LOST:
-		received->lost[stream] += event.lost.lost;
+		records->lost[stream] += event.lost.lost;
 		return true;
 	default:
 		return true;

@@ -9,4 +9,4 @@ struct jp_session;
 /* Writes the records in the session's rings to its perf.data file, without duplicates. Returns
  * whether there were any records. */
 bool jp_received_drain(struct jp_session *session);
-void jp_received_free(struct jp_received *received);
+void jp_received_free(struct jp_received *records);

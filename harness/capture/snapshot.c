@@ -207,20 +207,20 @@ int jp_snapshot_read(struct jp_session *session, pid_t pid, bool *within_done,
 {
 	struct jp_reading readings[2] = {0};
 	bool is_stable = false;
-	int turn = 0, ret = read_maps(session, pid, &readings[0], within_done, err);
+	int round = 0, ret = read_maps(session, pid, &readings[0], within_done, err);
 
-	while (!ret && !is_stable && turn < MOST_READINGS - 1) {
-		turn++;
-		ret = read_maps(session, pid, &readings[turn % 2], within_done, err);
+	while (!ret && !is_stable && round < MOST_READINGS - 1) {
+		round++;
+		ret = read_maps(session, pid, &readings[round % 2], within_done, err);
 		is_stable = !ret && compare_readings(&readings[0], &readings[1],
 						     session->options.synth == JP_SYNTH_ALL);
 	}
 	if (!ret) {
-		session->info.snapshot_readings += (unsigned int)turn + 1;
+		session->info.snapshot_readings += (unsigned int)round + 1;
 		session->info.snapshots_unstable += !is_stable;
 	}
-	*reading = readings[turn % 2];
-	free(readings[(turn + 1) % 2].bytes);
+	*reading = readings[round % 2];
+	free(readings[(round + 1) % 2].bytes);
 	return ret;
 }
 

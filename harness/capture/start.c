@@ -47,7 +47,7 @@ static _Noreturn void exec_command(struct jp_session *session, int parent_end, i
 	_exit(127);
 }
 
-static char **build_environment(char *added)
+static char **build_environment(char *adapter_variable)
 {
 	size_t count = 0, nr_kept = 0;
 	char **copy;
@@ -56,16 +56,17 @@ static char **build_environment(char *added)
 		count++;
 	copy = calloc(count + 2, sizeof(*copy));
 	for (size_t i = 0; copy && i < count; i++)
-		if (!added || strncmp(environ[i], added, strcspn(added, "=") + 1))
+		if (!adapter_variable ||
+		    strncmp(environ[i], adapter_variable, strcspn(adapter_variable, "=") + 1))
 			copy[nr_kept++] = environ[i];
 	if (copy)
-		copy[nr_kept] = added;
+		copy[nr_kept] = adapter_variable;
 	return copy;
 }
 
-static int fork_command(struct jp_session *session, char *added, struct jp_error *err)
+static int fork_command(struct jp_session *session, char *adapter_variable, struct jp_error *err)
 {
-	jp_cleanup_free char **environment = build_environment(added);
+	jp_cleanup_free char **environment = build_environment(adapter_variable);
 	int ends[2];
 	pid_t pid;
 
@@ -105,15 +106,15 @@ static int release_command(struct jp_session *session, int channel, struct jp_er
 	return jp_fail(err, error, "%s: %s", name, strerror(error));
 }
 
-int jp_start_command(struct jp_session *session, char *added,
-		     int (*open)(struct jp_session *session, struct jp_error *err),
+int jp_start_command(struct jp_session *session, char *adapter_variable,
+		     int (*open_events)(struct jp_session *session, struct jp_error *err),
 		     struct jp_error *err)
 {
-	int channel = fork_command(session, added, err), ret;
+	int channel = fork_command(session, adapter_variable, err), ret;
 
 	if (channel < 0)
 		return channel;
-	ret = open(session, err) ?: release_command(session, channel, err);
+	ret = open_events(session, err) ?: release_command(session, channel, err);
 	close(channel); /* a child that still waits for the byte exits */
 	if (!ret)
 		return 0;

@@ -48,24 +48,24 @@ int jp_tids_list(const char *path, struct jp_tids *tids)
 	return 0;
 }
 
-static bool has_open_event(const struct jp_received *received, pid_t tid)
+static bool has_open_event(const struct jp_received *records, pid_t tid)
 {
 	const struct jp_event_owner *life =
-		jp_map_find(&received->owners[JP_SIDEBAND], (uint64_t)tid);
+		jp_map_find(&records->owners[JP_SIDEBAND], (uint64_t)tid);
 
 	return life && life->owner == tid && life->closed == UINT64_MAX;
 }
 
-/* Returns whether a FORK record later than @since reports @tid, which means that @tid inherited an
- * enabled event. */
-static bool has_fork_record(const struct jp_received *received, pid_t tid, uint64_t since)
+/* Returns whether a FORK record later than @earliest reports @tid, which means that @tid inherited
+ * an enabled event. */
+static bool has_fork_record(const struct jp_received *records, pid_t tid, uint64_t earliest)
 {
-	const uint64_t *forked = jp_map_find(&received->fork_times, (uint64_t)tid);
+	const uint64_t *forked = jp_map_find(&records->fork_times, (uint64_t)tid);
 
-	return forked && *forked > since;
+	return forked && *forked > earliest;
 }
 
-int jp_threads_open(struct jp_session *session, bool sample, uint64_t since,
+int jp_threads_open(struct jp_session *session, bool sample, uint64_t earliest,
 		    unsigned int *unexplained, struct jp_error *err)
 {
 	jp_cleanup_tids struct jp_tids tids = {0};
@@ -85,7 +85,8 @@ int jp_threads_open(struct jp_session *session, bool sample, uint64_t since,
 
 		pthread_mutex_lock(&session->lock);
 		is_known = has_open_event(&session->recorder->received, tids.tids[i]);
-		is_explained = has_fork_record(&session->recorder->received, tids.tids[i], since);
+		is_explained =
+			has_fork_record(&session->recorder->received, tids.tids[i], earliest);
 		pthread_mutex_unlock(&session->lock);
 		if (is_known)
 			continue;

@@ -23,8 +23,8 @@ void jp_tids_free(struct jp_tids *tids);
 
 /* Opens the events of each thread of the target that has none, as jp_open_watched(), in one pass
  * over /proc/PID/task. Stores in *@unexplained the number of such threads without a FORK record
- * later than @since. */
-int jp_threads_open(struct jp_session *session, bool sample, uint64_t since,
+ * later than @earliest. */
+int jp_threads_open(struct jp_session *session, bool sample, uint64_t earliest,
 		    unsigned int *unexplained, struct jp_error *err);
 /* Repeats passes of jp_threads_open() and enabling sideband until two passes in a row find no
  * thread that a FORK record does not explain. Does nothing system-wide. */

@@ -7,22 +7,22 @@
 
 #include "harness/capture/session.h"
 
-int jp_thread_start(pthread_t *thread, void *(*work)(void *), void *context, struct jp_error *err)
+int jp_thread_start(pthread_t *thread, void *(*run)(void *), void *context, struct jp_error *err)
 {
-	sigset_t all_signals, old;
+	sigset_t all_signals, old_signals;
 	int error;
 
 	sigfillset(&all_signals);
-	pthread_sigmask(SIG_SETMASK, &all_signals, &old);
-	error = pthread_create(thread, NULL, work, context);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_sigmask(SIG_SETMASK, &all_signals, &old_signals);
+	error = pthread_create(thread, NULL, run, context);
+	pthread_sigmask(SIG_SETMASK, &old_signals, NULL);
 	return error ? jp_fail(err, error, "cannot start a thread: %s", strerror(error)) : 0;
 }
 
-int jp_worker_start(struct jp_session *session, void *(*work)(void *), void *context,
+int jp_worker_start(struct jp_session *session, void *(*run)(void *), void *context,
 		    struct jp_error *err)
 {
-	int ret = jp_thread_start(&session->worker.thread, work, context, err);
+	int ret = jp_thread_start(&session->worker.thread, run, context, err);
 
 	session->worker.runs = !ret;
 	return ret;

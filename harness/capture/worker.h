@@ -10,10 +10,10 @@ enum { JP_HIGHEST_PRIORITY = -20 };
 
 struct jp_session;
 
-/* Starts @work(@context) in the thread *@thread with all signals blocked. The caller joins the
+/* Starts @run(@context) in the thread *@thread with all signals blocked. The caller joins the
  * thread. Returns 0, or -errno and a message. */
-int jp_thread_start(pthread_t *thread, void *(*work)(void *), void *context, struct jp_error *err);
-int jp_worker_start(struct jp_session *session, void *(*work)(void *), void *context,
+int jp_thread_start(pthread_t *thread, void *(*run)(void *), void *context, struct jp_error *err);
+int jp_worker_start(struct jp_session *session, void *(*run)(void *), void *context,
 		    struct jp_error *err);
 /* Records that the worker ended with @error (-errno; 0: none), and wakes threads that wait for
  * samples. The worker calls it last. */

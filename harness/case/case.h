@@ -123,11 +123,11 @@ struct jp_cases {
  * workloads, captures, publishers and their options exist. */
 struct jp_cases *jp_cases_read(const char *dir, struct jp_error *err);
 void jp_cases_free(struct jp_cases *cases);
-/* Parses @text, the content of @file, and adds its cases to @into, or to a new struct if NULL.
+/* Parses @text, the content of @file, and adds its cases to @cases, or to a new struct if NULL.
  * @study: the study to prepend to names; NULL: the names are complete, as in the file `case` of a
  * run directory. Checks syntax only. Returns the cases; or frees them and returns NULL with the
  * message "FILE:LINE: ...". */
-struct jp_cases *jp_cases_parse(struct jp_cases *into, const char *file, const char *study,
+struct jp_cases *jp_cases_parse(struct jp_cases *cases, const char *file, const char *study,
 				const char *text, size_t size, struct jp_error *err);
 /* Sorts the cases. Checks that names are unique, and that the cases named in tables exist. Returns
  * 0, or -errno and a message. */

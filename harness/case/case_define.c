@@ -16,33 +16,33 @@ static bool is_same_key(const char *a, const char *b)
 	return strncmp(a, b, length + 1) == 0;
 }
 
-/* Returns the word KEY=VALUE of @ours with the same KEY as the word @key, or @key if there is
+/* Returns the word KEY=VALUE of @own_parts with the same KEY as the word @key, or @key if there is
  * none. */
-static const char *find_own_key(const struct jp_case_parts *ours, const char *key)
+static const char *find_own_key(const struct jp_case_parts *own_parts, const char *key)
 {
-	for (int i = 0; i < ours->counts[2]; i++)
-		if (is_same_key(ours->words[2][i], key))
-			return ours->words[2][i];
+	for (int i = 0; i < own_parts->counts[2]; i++)
+		if (is_same_key(own_parts->words[2][i], key))
+			return own_parts->words[2][i];
 	return key;
 }
 
-/* Writes part number @part of a case's first line. A part that @ours lacks comes from @defaults.
- * Keys are merged from both, and those of @ours win. */
-static void put_part(FILE *out, const struct jp_case_parts *ours,
+/* Writes part number @part of a case's first line. A part that @own_parts lacks comes from
+ * @defaults. Keys are merged from both, and those of @own_parts win. */
+static void put_part(FILE *out, const struct jp_case_parts *own_parts,
 		     const struct jp_case_parts *defaults, int part)
 {
-	const struct jp_case_parts *from = ours->counts[part] ? ours : defaults;
+	const struct jp_case_parts *source = own_parts->counts[part] ? own_parts : defaults;
 	bool keys = part == JP_CASE_PARTS - 1;
 
-	if (keys && !ours->counts[part] && !defaults->counts[part])
+	if (keys && !own_parts->counts[part] && !defaults->counts[part])
 		return;
 	fputs(" :", out);
 	for (int i = 0; keys && i < defaults->counts[part]; i++)
-		fprintf(out, " %s", find_own_key(ours, defaults->words[part][i]));
-	for (int i = 0; i < from->counts[part]; i++) {
-		const char *word = from->words[part][i];
+		fprintf(out, " %s", find_own_key(own_parts, defaults->words[part][i]));
+	for (int i = 0; i < source->counts[part]; i++) {
+		const char *word = source->words[part][i];
 
-		if (!keys || (from == ours && find_own_key(defaults, word) == word))
+		if (!keys || (source == own_parts && find_own_key(defaults, word) == word))
 			fprintf(out, " %s", word);
 	}
 }
@@ -52,8 +52,8 @@ static void put_part(FILE *out, const struct jp_case_parts *ours,
 static int put_header(struct jp_case_parser *p, char **words, int count)
 {
 	char *defaults_words[JP_CASE_WORDS], *copy;
-	struct jp_case_parts ours, defaults = {0};
-	int ret = jp_case_split(p, words, 3, count, &ours);
+	struct jp_case_parts own_parts, defaults = {0};
+	int ret = jp_case_split(p, words, 3, count, &own_parts);
 
 	if (!ret && p->defaults.header) {
 		copy = jp_case_store_print(p->store, "%s", p->defaults.header);
@@ -66,12 +66,12 @@ static int put_header(struct jp_case_parser *p, char **words, int count)
 		return ret;
 	p->line = p->block.line;
 	for (int part = 0; part < 2; part++)
-		if (!ours.counts[part] && !defaults.counts[part])
+		if (!own_parts.counts[part] && !defaults.counts[part])
 			return jp_case_refuse(p, "case", words[1], JP_CASE_FORM);
 	fprintf(p->out, "case %s%s%s %s", p->study ? p->study : "", p->study ? "/" : "", words[1],
 		words[2]);
 	for (int part = 0; part < JP_CASE_PARTS; part++)
-		put_part(p->out, &ours, &defaults, part);
+		put_part(p->out, &own_parts, &defaults, part);
 	fputc('\n', p->out);
 	return 0;
 }
@@ -86,11 +86,11 @@ static const struct jp_case_block *find_set(struct jp_case_parser *p, const char
 
 static int put_lines(struct jp_case_parser *p, const struct jp_case_block *block, bool set);
 
-/* Adds the indented line @written to the definition and to p->cas. @set: the line is from a block
+/* Adds the indented line @text_read to the definition and to p->cas. @set: the line is from a block
  * "expect NAME", else from the case or the defaults. */
-static int put_line(struct jp_case_parser *p, const char *written, bool set)
+static int put_line(struct jp_case_parser *p, const char *text_read, bool set)
 {
-	char *line = jp_case_replace_axes(p, written), *copy;
+	char *line = jp_case_replace_axes(p, text_read), *copy;
 	const struct jp_case_block *also;
 	int ret = line ? jp_case_where(p, &line) : -EINVAL;
 
@@ -149,7 +149,7 @@ static bool is_written_out(struct jp_case_parser *p, const char *name)
  * parses it into p->cas, a new case. */
 static int put_case(struct jp_case_parser *p, char **words, int count, char **text)
 {
-	static const struct jp_case_block none;
+	static const struct jp_case_block no_block;
 	int ret = put_header(p, words, count);
 	char *line;
 
@@ -165,7 +165,7 @@ static int put_case(struct jp_case_parser *p, char **words, int count, char **te
 	ret = jp_case_line(p, line);
 	p->own_keys = false;
 	if (!ret)
-		ret = put_lines(p, p->study ? &p->defaults : &none, false);
+		ret = put_lines(p, p->study ? &p->defaults : &no_block, false);
 	if (!ret && !p->own_keys)
 		ret = put_lines(p, &p->block, false);
 	return ret ? ret : jp_case_check_predicted(p);

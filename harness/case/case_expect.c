@@ -22,31 +22,31 @@ static bool parse_bound(const char *text, double *value, bool *percent)
 static bool parse_range(char *text, struct jp_expectation *e)
 {
 	char *dots = strstr(text, "..");
-	bool percent = false, good = false;
+	bool percent = false, is_valid = false;
 
 	e->min = -INFINITY;
 	e->max = INFINITY;
 	if (strcmp(text, "any") == 0)
 		return true;
 	if (strncmp(text, "<=", 2) == 0) {
-		good = parse_bound(text + 2, &e->max, &e->percent);
+		is_valid = parse_bound(text + 2, &e->max, &e->percent);
 	} else if (strncmp(text, ">=", 2) == 0) {
-		good = parse_bound(text + 2, &e->min, &e->percent);
+		is_valid = parse_bound(text + 2, &e->min, &e->percent);
 	} else if (text[0] == '=') {
-		good = parse_bound(text + 1, &e->min, &e->percent);
+		is_valid = parse_bound(text + 1, &e->min, &e->percent);
 		e->max = e->min;
 	} else if (dots) {
 		*dots = '\0';
-		good = parse_bound(text, &e->min, &percent);
+		is_valid = parse_bound(text, &e->min, &percent);
 		*dots = '.'; /* restore the range for error messages */
-		good = good && parse_bound(dots + 2, &e->max, &e->percent) &&
-		       (!percent || e->percent) && e->min <= e->max;
+		is_valid = is_valid && parse_bound(dots + 2, &e->max, &e->percent) &&
+			   (!percent || e->percent) && e->min <= e->max;
 	}
-	if (good && e->percent) {
+	if (is_valid && e->percent) {
 		e->min /= 100;
 		e->max /= 100;
 	}
-	return good;
+	return is_valid;
 }
 
 static int add_expectation(struct jp_case_parser *p, const struct jp_expectation *e)

@@ -68,15 +68,15 @@ static int close_block(struct jp_case_parser *p)
 
 static int add_indented(struct jp_case_parser *p, char *line)
 {
-	struct jp_case_indented *kept;
+	struct jp_case_indented *stored;
 
 	if (!p->block.header)
 		return jp_case_refuse(p, "indented line", line + strspn(line, " \t"),
 				      "a case above it");
-	kept = jp_array_push(&p->block.lines, &p->block.nr_lines, &p->block.capacity);
-	if (!kept)
+	stored = jp_array_push(&p->block.lines, &p->block.nr_lines, &p->block.capacity);
+	if (!stored)
 		return jp_case_no_memory(p);
-	*kept = (struct jp_case_indented){line, p->line};
+	*stored = (struct jp_case_indented){line, p->line};
 	return 0;
 }
 
@@ -107,14 +107,14 @@ static int parse_first_line(struct jp_case_parser *p, char *line)
 	return 0;
 }
 
-static int parse_line(struct jp_case_parser *p, const char *from, size_t length)
+static int parse_line(struct jp_case_parser *p, const char *text, size_t length)
 {
 	char *line, *copy;
 
 	p->line++;
-	if (length > JP_CASE_LINE || memchr(from, '\0', length))
+	if (length > JP_CASE_LINE || memchr(text, '\0', length))
 		return jp_case_refuse(p, "line", "(binary?)", "text of at most 4096 bytes a line");
-	line = jp_case_store_print(p->store, "%.*s", (int)length, from);
+	line = jp_case_store_print(p->store, "%.*s", (int)length, text);
 	copy = line ? jp_case_store_print(p->store, "%s", line) : NULL;
 	if (!copy)
 		return jp_case_no_memory(p);
@@ -136,10 +136,10 @@ static void free_parser(struct jp_case_parser *p)
 	free(p->block.lines);
 }
 
-struct jp_cases *jp_cases_parse(struct jp_cases *into, const char *file, const char *study,
+struct jp_cases *jp_cases_parse(struct jp_cases *cases, const char *file, const char *study,
 				const char *text, size_t size, struct jp_error *err)
 {
-	struct jp_case_store *store = into ? jp_case_store_get(into) : jp_case_store_new();
+	struct jp_case_store *store = cases ? jp_case_store_get(cases) : jp_case_store_new();
 	struct jp_case_parser p = {.store = store, .err = err};
 	const char *end = text + size, *next;
 	int ret = 0;

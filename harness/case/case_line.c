@@ -18,18 +18,18 @@ static char **store_words(struct jp_case_parser *p, char **words, int count)
 /* Parses the value of inject=: "strip", "perf" or "perf,OPTION,OPTION". */
 static int parse_injector(struct jp_case_parser *p, char *value)
 {
-	char *words[JP_CASE_WORDS], *rest = strchr(value, ',');
+	char *words[JP_CASE_WORDS], *tail = strchr(value, ',');
 	int count = 0;
 
-	if (rest)
-		*rest++ = '\0';
+	if (tail)
+		*tail++ = '\0';
 	if (!jp_case_name_ok(value, false))
 		return jp_case_refuse(p, "inject", value,
 				      "keep, strip, cut or the name of a profiler");
 	p->cas->inject = value;
-	if (!rest)
+	if (!tail)
 		return 0;
-	for (char *word; (word = strsep(&rest, ",")) && count < JP_CASE_WORDS; count++) {
+	for (char *word; (word = strsep(&tail, ",")) && count < JP_CASE_WORDS; count++) {
 		if (*word != '-')
 			return jp_case_refuse(p, "inject", word, "an option after each comma");
 		words[count] = word;
@@ -133,13 +133,13 @@ static int store_name(struct jp_case_parser *p, const char *name, struct jp_case
 	return cas->study ? 0 : jp_case_no_memory(p);
 }
 
-int jp_case_split(struct jp_case_parser *p, char **words, int from, int count,
+int jp_case_split(struct jp_case_parser *p, char **words, int first, int count,
 		  struct jp_case_parts *parts)
 {
 	int part = -1;
 
 	memset(parts, 0, sizeof(*parts));
-	for (int i = from; i < count; i++) {
+	for (int i = first; i < count; i++) {
 		if (strcmp(words[i], ":") == 0) {
 			if (++part == JP_CASE_PARTS)
 				return jp_case_refuse(p, "fourth", ":", JP_CASE_FORM);

@@ -90,8 +90,8 @@ struct jp_case_parts {
 	char **words[JP_CASE_PARTS];
 	int counts[JP_CASE_PARTS];
 };
-/* Splits @words, from @from on, into parts. */
-int jp_case_split(struct jp_case_parser *p, char **words, int from, int count,
+/* Splits @words, from @first on, into parts. */
+int jp_case_split(struct jp_case_parser *p, char **words, int first, int count,
 		  struct jp_case_parts *parts);
 /* Parses @line, the complete first line of p->cas. Changes @line. */
 int jp_case_line(struct jp_case_parser *p, char *line);

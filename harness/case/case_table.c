@@ -23,16 +23,17 @@ static int parse_metrics(struct jp_case_parser *p, char *title, struct jp_table 
 		return jp_case_no_memory(p);
 	for (part = strtok_r(words, ",", &save); part; part = strtok_r(NULL, ",", &save)) {
 		struct jp_table_metric *metric = &metrics[table->nr_metrics++];
-		char *some = strchr(part, ':'), *absent_text = some ? strchr(some, '/') : NULL;
+		char *plural = strchr(part, ':'),
+		     *absent_text = plural ? strchr(plural, '/') : NULL;
 
-		if (some)
-			*some++ = '\0';
+		if (plural)
+			*plural++ = '\0';
 		if (absent_text)
 			*absent_text++ = '\0';
 		if (!jp_case_name_ok(part, false) ||
-		    (some && (!absent_text || !*some || !*absent_text)))
+		    (plural && (!absent_text || !*plural || !*absent_text)))
 			return jp_case_refuse(p, "metric", part, "METRIC or METRIC:WORD/WORD");
-		*metric = (struct jp_table_metric){part, some, absent_text};
+		*metric = (struct jp_table_metric){part, plural, absent_text};
 	}
 	if (!table->nr_metrics)
 		return jp_case_refuse(p, "metric", "", "METRIC or METRIC:WORD/WORD");
@@ -106,15 +107,15 @@ static int put_row(struct jp_case_parser *p, struct jp_table *table, const char 
 		   const struct jp_table_cell *cells)
 {
 	size_t size = table->nr_columns * sizeof(*cells);
-	struct jp_table_cell *own = jp_case_store_alloc(p->store, size);
+	struct jp_table_cell *own_cell = jp_case_store_alloc(p->store, size);
 
-	if (!own)
+	if (!own_cell)
 		return jp_case_no_memory(p);
-	memcpy(own, cells, size);
+	memcpy(own_cell, cells, size);
 	for (size_t i = 0; i < table->nr_columns; i++)
-		if (!own[i].rule && strcmp(own[i].name, "-") != 0)
-			own[i].rule = table->rules[i];
-	return jp_case_store_row(table, label, own) ? jp_case_no_memory(p) : 0;
+		if (!own_cell[i].rule && strcmp(own_cell[i].name, "-") != 0)
+			own_cell[i].rule = table->rules[i];
+	return jp_case_store_row(table, label, own_cell) ? jp_case_no_memory(p) : 0;
 }
 
 /* Adds the row "row LABEL | CELL..." to each of the tables directly above its line. */

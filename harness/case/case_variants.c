@@ -202,21 +202,21 @@ char *jp_case_replace_axes(struct jp_case_parser *p, const char *text)
 	size_t size = 0;
 
 	while (*text) {
-		const char *from = text;
+		const char *value = text;
 		size_t length = p->study ? strcspn(text, "{") : strlen(text);
 
 		text += length;
 		if (!length) {
-			from = get_current_value(p, &text);
-			if (!from)
+			value = get_current_value(p, &text);
+			if (!value)
 				return NULL;
-			length = strlen(from);
+			length = strlen(value);
 		}
 		if (size + length > JP_CASE_LINE) {
-			jp_case_refuse(p, "line", from, "at most 4096 bytes, axes replaced");
+			jp_case_refuse(p, "line", value, "at most 4096 bytes, axes replaced");
 			return NULL;
 		}
-		memcpy(line + size, from, length);
+		memcpy(line + size, value, length);
 		size += length;
 	}
 	copy = jp_case_store_print(p->store, "%.*s", (int)size, line);

@@ -50,16 +50,17 @@ static void list_skipped_validators(const struct jp_findings *findings)
 
 /* Prints the findings about a capture for the adapter's author. Returns whether the capture could
  * be judged or was skipped. */
-static bool print_row(const char *way, int number, const struct jp_score *score)
+static bool print_row(const char *start_way, int number, const struct jp_score *score)
 {
 	const struct jp_score_row *row = score->rows;
 	const struct jp_findings *findings = row ? &row->result.findings : NULL;
 	bool is_skipped = row && row->result.outcome == JP_SKIP;
-	bool good = row && (row->cells[JP_SCORE_WHOLE].is_known || row->cells[JP_SCORE_RIGHT].k);
+	bool succeeded =
+		row && (row->cells[JP_SCORE_WHOLE].is_known || row->cells[JP_SCORE_RIGHT].k);
 
 	if (row)
 		print_comment("", row->result.reasons);
-	if (good) {
+	if (succeeded) {
 		printf("# ");
 		jp_score_print_line(stdout, row);
 	}
@@ -72,15 +73,15 @@ static bool print_row(const char *way, int number, const struct jp_score *score)
 		       exception->cause, exception->count);
 		print_comment("  ", exception->example);
 	}
-	if (good && row->result.outcome == JP_ERROR)
-		good = false;
-	printf("%s %d %s%s\n", good || is_skipped ? "ok" : "not ok", number, way,
+	if (succeeded && row->result.outcome == JP_ERROR)
+		succeeded = false;
+	printf("%s %d %s%s\n", succeeded || is_skipped ? "ok" : "not ok", number, start_way,
 	       is_skipped ? " # SKIP" : "");
-	return good || is_skipped;
+	return succeeded || is_skipped;
 }
 
 /* Judges without privileges, as the workload's and the profiler's files are untrusted. */
-static bool judge_row(const char *way, int number, const char *dir, struct jp_score *score)
+static bool judge_row(const char *start_way, int number, const char *dir, struct jp_score *score)
 {
 	int status;
 
@@ -88,7 +89,7 @@ static bool judge_row(const char *way, int number, const char *dir, struct jp_sc
 	if (jp_reading_begin("adapter", dir, NULL, NULL, &status))
 		return status == JP_EXIT_OK;
 	jp_score_judge(score);
-	status = print_row(way, number, score) ? JP_EXIT_OK : JP_EXIT_BAD;
+	status = print_row(start_way, number, score) ? JP_EXIT_OK : JP_EXIT_BAD;
 	fflush(stdout);
 	exit(jp_reading_end("adapter", status));
 }
@@ -99,7 +100,7 @@ static bool check_way_of_starting(struct jp_score_plan *plan, const struct jp_ru
 	struct jp_score score = {0};
 	struct jp_run_dir dir;
 	struct jp_error err = {""};
-	bool good = false;
+	bool succeeded = false;
 
 	plan->launches = launches;
 	if (jp_make_removable_folder(&dir, NULL, &err)) {
@@ -110,10 +111,10 @@ static bool check_way_of_starting(struct jp_score_plan *plan, const struct jp_ru
 	if (jp_score_take(plan, runner, &score, &err))
 		print_comment("", err.text);
 	else
-		good = judge_row(launches ? "launch" : "attach", number, dir.path, &score);
+		succeeded = judge_row(launches ? "launch" : "attach", number, dir.path, &score);
 	jp_score_free(&score);
 	jp_run_dir_remove(dir.path);
-	return good;
+	return succeeded;
 }
 
 static int check_protocol(struct jp_score_plan *plan, const struct jp_operands *workload)
@@ -121,7 +122,7 @@ static int check_protocol(struct jp_score_plan *plan, const struct jp_operands *
 	struct jp_runner runner = {0};
 	struct jp_error err = {""};
 	char version[256];
-	bool good;
+	bool succeeded;
 	int ret, status;
 
 	if (!jp_command_can_record("adapter", &status) || jp_fork_and_clean_up("adapter", &status))
@@ -142,11 +143,11 @@ static int check_protocol(struct jp_score_plan *plan, const struct jp_operands *
 	printf("ok 1 version: %s\n", version);
 	if (jp_runner_open(&runner, jp_draw_seed(), (const char *[]){plan->profiler, NULL}, &err))
 		return jp_command_fail("adapter", &err);
-	good = check_way_of_starting(plan, &runner, false, 2);
-	good &= check_way_of_starting(plan, &runner, true, 3);
+	succeeded = check_way_of_starting(plan, &runner, false, 2);
+	succeeded &= check_way_of_starting(plan, &runner, true, 3);
 	jp_runner_close(&runner);
 	jp_interrupt_die();
-	return good ? JP_EXIT_OK : JP_EXIT_BAD;
+	return succeeded ? JP_EXIT_OK : JP_EXIT_BAD;
 }
 
 static int check_adapter(const char *name, char *workload)

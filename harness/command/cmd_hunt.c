@@ -20,7 +20,7 @@ static int pass_option_on(const struct jp_option *option, const char *text, stru
 
 static bool parse(struct jp_arguments *arguments, int argc, char **argv, int *status)
 {
-	bool keep = false;
+	bool keeps_file = false;
 	const struct jp_option options[] = {
 		{"--minutes", NULL, "N", .parse = pass_option_on, .context = arguments,
 		 .help = "start no crossing (combination of options) after N minutes (default: "
@@ -35,7 +35,7 @@ static bool parse(struct jp_arguments *arguments, int argc, char **argv, int *st
 			 "build/hunt)"},
 		{"--jobs", "-j", "N", .parse = pass_option_on, .context = arguments,
 		 .help = "run N crossings at once (default: one for each CPU)"},
-		{"--keep", .set = &keep,
+		{"--keep", .set = &keeps_file,
 		 .help = "keep the run directories of failures in the folder kept of DIR"},
 		{"--perf", NULL, "WANTED", .parse = pass_option_on, .context = arguments,
 		 .help = "also use this perf, repeatable: a Debian suite, a version, or installed "
@@ -46,7 +46,7 @@ static bool parse(struct jp_arguments *arguments, int argc, char **argv, int *st
 
 	if (!jp_command_line(options, argc, argv, status))
 		return false;
-	if (keep)
+	if (keeps_file)
 		jp_arguments_add(arguments, "--keep");
 	return true;
 }

@@ -39,17 +39,17 @@ static size_t read_planned_cases(const char *dir)
 }
 
 static int judge_folders(const struct jp_case_folders *folders, size_t plan,
-			 const struct jp_cases *known, bool definitions_from_known,
+			 const struct jp_cases *known_cases, bool definitions_from_known,
 			 const struct jp_screen *screen, FILE *results)
 {
-	struct jp_cases **own = calloc(folders->count, sizeof(struct jp_cases *));
+	struct jp_cases **own_cases = calloc(folders->count, sizeof(struct jp_cases *));
 	struct jp_report report = {.jsonl = results, .screen = *screen};
 	struct jp_error err = {""};
 	int status = JP_EXIT_BROKEN;
 
 	if (plan < folders->count)
 		plan = folders->count;
-	if (!own || jp_report_begin(&report, known, plan)) {
+	if (!own_cases || jp_report_begin(&report, known_cases, plan)) {
 		fprintf(stderr, "jitproof judge: %s\n", strerror(ENOMEM));
 		goto out;
 	}
@@ -58,17 +58,17 @@ static int judge_folders(const struct jp_case_folders *folders, size_t plan,
 		struct jp_result *result = jp_report_next(&report);
 		const struct jp_case *cas;
 
-		own[i] = jp_case_folder_definition(dir, &err);
-		if (!own[i]) {
+		own_cases[i] = jp_case_folder_definition(dir, &err);
+		if (!own_cases[i]) {
 			printf("Bail out! %s\n", err.text);
 			goto out;
 		}
-		cas = &own[i]->cases[0];
+		cas = &own_cases[i]->cases[0];
 		if (definitions_from_known) {
-			cas = jp_cases_find(known, own[i]->cases[0].name);
+			cas = jp_cases_find(known_cases, own_cases[i]->cases[0].name);
 			if (!cas) {
 				printf("Bail out! %s: no case '%s' is known\n", dir,
-				       own[i]->cases[0].name);
+				       own_cases[i]->cases[0].name);
 				goto out;
 			}
 		}
@@ -87,9 +87,9 @@ static int judge_folders(const struct jp_case_folders *folders, size_t plan,
 	}
 out:
 	jp_report_free(&report);
-	for (size_t i = 0; own && i < folders->count; i++)
-		jp_cases_free(own[i]);
-	free(own);
+	for (size_t i = 0; own_cases && i < folders->count; i++)
+		jp_cases_free(own_cases[i]);
+	free(own_cases);
 	return status;
 }
 
@@ -98,7 +98,7 @@ static int judge_dir(const char *dir, const char *expected, const char *results,
 {
 	struct jp_case_folders folders = {0};
 	struct jp_error err = {""};
-	struct jp_cases *known = NULL;
+	struct jp_cases *known_cases = NULL;
 	struct jp_new_file file = {0};
 	FILE *out = NULL;
 	int status = JP_EXIT_BROKEN;
@@ -114,17 +114,17 @@ static int judge_dir(const char *dir, const char *expected, const char *results,
 		jp_command_fail("judge", &err);
 	} else if (jp_reading_begin("judge", dir, expected, NULL, &status))
 		goto out;
-	else if (!(known = jp_cases_load(expected, &err)))
+	else if (!(known_cases = jp_cases_load(expected, &err)))
 		jp_command_fail("judge", &err);
 	else
-		status = judge_folders(&folders, read_planned_cases(dir), known, expected, screen,
-				       out);
+		status = judge_folders(&folders, read_planned_cases(dir), known_cases, expected,
+				       screen, out);
 	if (status != JP_EXIT_BROKEN && out && jp_new_file_publish(&file, &err))
 		status = jp_command_fail("judge", &err);
 	jp_new_file_discard(&file);
 out:
 	jp_case_folders_free(&folders);
-	jp_cases_free(known);
+	jp_cases_free(known_cases);
 	return status;
 }
 

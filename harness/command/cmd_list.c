@@ -18,18 +18,18 @@
 
 static void append_words(char *line, size_t size, char *const *argv)
 {
-	size_t used = strlen(line);
+	size_t length = strlen(line);
 
-	for (; *argv && used < size; argv++)
-		used += (size_t)snprintf(line + used, size - used, " %s", *argv);
-	if (used < size)
-		snprintf(line + used, size - used, " :");
+	for (; *argv && length < size; argv++)
+		length += (size_t)snprintf(line + length, size - length, " %s", *argv);
+	if (length < size)
+		snprintf(line + length, size - length, " :");
 }
 
 /* Prints a case in one line, shortened to the terminal's width. */
 static void print_case(const struct jp_case *cas)
 {
-	char line[4096], shortened[4096];
+	char line[4096], short_text[4096];
 
 	snprintf(line, sizeof(line), "%-36s %-5s%s :", cas->name, cas->check ? "check" : "full",
 		 cas->control ? " control" : "");
@@ -37,7 +37,7 @@ static void print_case(const struct jp_case *cas)
 	append_words(line, sizeof(line), cas->capture_argv);
 	line[strlen(line) - strlen(" :")] = '\0';
 	puts(isatty(STDOUT_FILENO) ? jp_terminal_shorten(line, jp_terminal_width(STDOUT_FILENO),
-							 JP_CUT_END, shortened, sizeof(shortened))
+							 JP_CUT_END, short_text, sizeof(short_text))
 				   : line);
 }
 
@@ -48,14 +48,14 @@ static void write_values(struct jp_json *json, const struct jp_option *option)
 	jp_cleanup_free char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
-	char *rest, *line;
+	char *tail, *line;
 
 	if (!out)
 		return;
 	if (option->words || option->print_values)
 		jp_option_print_values(option, out);
 	fclose(out);
-	for (rest = text; rest && (line = strsep(&rest, "\n")) && *line;)
+	for (tail = text; tail && (line = strsep(&tail, "\n")) && *line;)
 		jp_json_string(json, NULL, strsep(&line, "\t"));
 }
 

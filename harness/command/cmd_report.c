@@ -26,18 +26,18 @@ static int fail_memory(struct report_request *request)
 }
 
 static int judge_folder(struct report_request *request, struct jp_page_data *page,
-			const struct jp_cases *known, const char *dir)
+			const struct jp_cases *known_cases, const char *dir)
 {
-	struct jp_cases *own = jp_case_folder_definition(dir, &request->err);
+	struct jp_cases *own_cases = jp_case_folder_definition(dir, &request->err);
 	struct jp_result *result = calloc(1, sizeof(*result));
-	const struct jp_case *cas = own ? &own->cases[0] : NULL;
+	const struct jp_case *cas = own_cases ? &own_cases->cases[0] : NULL;
 	int failed = -EINVAL;
 
 	if (cas && request->expected)
-		cas = jp_cases_find(known, cas->name);
-	if (own && !cas) {
+		cas = jp_cases_find(known_cases, cas->name);
+	if (own_cases && !cas) {
 		jp_fail(&request->err, ENOENT, "%s: its case is unknown", dir);
-	} else if (own && !result) {
+	} else if (own_cases && !result) {
 		fail_memory(request);
 	} else if (cas) {
 		result->listener = &page->listener;
@@ -46,19 +46,19 @@ static int judge_folder(struct report_request *request, struct jp_page_data *pag
 		jp_findings_free(&result->findings);
 	}
 	free(result);
-	jp_cases_free(own);
+	jp_cases_free(own_cases);
 	return failed;
 }
 
 static int report_folders(struct report_request *request, struct jp_page_data *page,
 			  const struct jp_case_folders *folders)
 {
-	struct jp_cases *known = jp_cases_load(request->expected, &request->err);
-	int failed = known ? 0 : -EINVAL;
+	struct jp_cases *known_cases = jp_cases_load(request->expected, &request->err);
+	int failed = known_cases ? 0 : -EINVAL;
 
 	for (size_t i = 0; i < folders->count && !failed; i++)
-		failed = judge_folder(request, page, known, folders->paths[i]);
-	jp_cases_free(known);
+		failed = judge_folder(request, page, known_cases, folders->paths[i]);
+	jp_cases_free(known_cases);
 	return failed;
 }
 

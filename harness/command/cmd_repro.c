@@ -72,31 +72,32 @@ static int run_case_first(const struct repro_request *options, const struct jp_c
 	return ret;
 }
 
-/* Opens the folder of the case @name: @from itself, or a folder in the run directory @from, without
- * following links. Stores its path in @path. Returns a descriptor, or -errno and a message. */
-static int open_folder(const char *from, const char *name, char *path, size_t size,
+/* Opens the folder of the case @name: @folder itself, or a folder in the run directory @folder,
+ * without following links. Stores its path in @path. Returns a descriptor, or -errno and a message.
+ */
+static int open_folder(const char *folder, const char *name, char *path, size_t size,
 		       struct jp_error *err)
 {
-	jp_cleanup_close int outer = open(from, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	jp_cleanup_close int outer = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	jp_cleanup_close int inner = -1, fd = -1;
 	char study[PATH_MAX];
 
-	snprintf(path, size, "%s", from);
+	snprintf(path, size, "%s", folder);
 	if (outer < 0)
-		return jp_fail(err, errno, "%s: %s", from, strerror(errno));
-	if (jp_is_case_folder(from))
+		return jp_fail(err, errno, "%s: %s", folder, strerror(errno));
+	if (jp_is_case_folder(folder))
 		return jp_steal_fd(&outer);
 	snprintf(study, sizeof(study), "%.*s", (int)strcspn(name, "/"), name);
 	inner = openat(outer, study, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (inner >= 0)
 		fd = openat(inner, name + strlen(study) + 1,
 			    O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0 || jp_path_build(path, size, NULL, "%s/%s", from, name))
+	if (fd < 0 || jp_path_build(path, size, NULL, "%s/%s", folder, name))
 		return jp_fail(
 			err, ENOENT,
 			"%s: does not contain the case '%s'; expected a run directory, or the "
 			"folder of the case, without links",
-			from, name);
+			folder, name);
 	return jp_steal_fd(&fd);
 }
 
@@ -152,13 +153,13 @@ struct packing {
 
 /* Copies the case's folder into the folder @stage, and opens the output, before privileges are
  * dropped. */
-static int prepare_packing(struct packing *packing, const char *from, const char *stage,
+static int prepare_packing(struct packing *packing, const char *folder, const char *stage,
 			   struct jp_error *err)
 {
 	struct jp_repro *repro = &packing->repro;
 	int ret;
 
-	packing->original = open_folder(from, packing->options->name, packing->folder,
+	packing->original = open_folder(folder, packing->options->name, packing->folder,
 					sizeof(packing->folder), err);
 	if (packing->original < 0)
 		return packing->original;
@@ -185,18 +186,18 @@ static int prepare_packing(struct packing *packing, const char *from, const char
 static int pack(struct packing *packing, const char *original, struct jp_error *err)
 {
 	const struct repro_request *options = packing->options;
-	struct jp_cases *own = jp_case_folder_definition(packing->folder, err);
+	struct jp_cases *own_cases = jp_case_folder_definition(packing->folder, err);
 	struct jp_repro *repro = &packing->repro;
 	uint64_t packed = 0;
 	size_t size;
-	int ret = own ? 0 : -EINVAL;
+	int ret = own_cases ? 0 : -EINVAL;
 
-	if (own && strcmp(own->cases[0].name, options->name) != 0)
+	if (own_cases && strcmp(own_cases->cases[0].name, options->name) != 0)
 		ret = jp_fail(err, EINVAL, "%s: holds the case '%s'; expected '%s'",
-			      packing->folder, own->cases[0].name, options->name);
+			      packing->folder, own_cases->cases[0].name, options->name);
 	if (!ret) {
 		repro->cas = options->expected ? jp_cases_find(packing->cases, options->name)
-					       : &own->cases[0];
+					       : &own_cases->cases[0];
 		ret = jp_repro_stage(repro, original, err) ?: judge_copy(repro, err);
 	}
 	if (!ret) {
@@ -206,7 +207,7 @@ static int pack(struct packing *packing, const char *original, struct jp_error *
 	}
 	if (!ret)
 		print_summary(options, repro, packed);
-	jp_cases_free(own);
+	jp_cases_free(own_cases);
 	return ret;
 }
 
@@ -233,10 +234,10 @@ static bool begin_reading(const struct packing *packing, const char *original, i
 	return jp_reading_begin_with("repro", &confine, status);
 }
 
-/* Packs the case's folder in @from. @stage: an empty folder for the copy. Returns the exit
+/* Packs the case's folder in @folder. @stage: an empty folder for the copy. Returns the exit
  * status. */
 static int pack_case_folder(const struct repro_request *options, const struct jp_cases *cases,
-			    const char *from, const char *stage)
+			    const char *folder, const char *stage)
 {
 	static struct packing packing;
 	struct jp_error err = {""};
@@ -245,7 +246,7 @@ static int pack_case_folder(const struct repro_request *options, const struct jp
 
 	packing.options = options;
 	packing.cases = cases;
-	ret = prepare_packing(&packing, from, stage, &err);
+	ret = prepare_packing(&packing, folder, stage, &err);
 	status = report_status(ret, &err);
 	snprintf(original, sizeof(original), "/proc/self/fd/%d", packing.original);
 	if (!ret && !begin_reading(&packing, original, &status))
@@ -258,7 +259,7 @@ static int pack_case_folder(const struct repro_request *options, const struct jp
 
 static int repro(int argc, char **argv)
 {
-	struct jp_run_dir work = {0}, ran = {0};
+	struct jp_run_dir work_dir = {0}, run_dir = {0};
 	struct repro_request options = {0};
 	struct jp_cases *cases;
 	struct jp_error err = {""};
@@ -287,19 +288,19 @@ static int repro(int argc, char **argv)
 	}
 	ret = cases ? 0 : -EINVAL;
 	if (!ret && !options.failed_case)
-		ret = jp_make_removable_folder(&ran, NULL, &err)
-			      ?: run_case_first(&options, jp_cases_find(cases, options.name), &ran,
-						&err);
-	ret = ret ?: jp_make_removable_folder(&work, NULL, &err);
+		ret = jp_make_removable_folder(&run_dir, NULL, &err)
+			      ?: run_case_first(&options, jp_cases_find(cases, options.name),
+						&run_dir, &err);
+	ret = ret ?: jp_make_removable_folder(&work_dir, NULL, &err);
 	status = report_status(ret, &err);
 	if (!ret)
 		status = pack_case_folder(&options, cases,
-					  options.failed_case ? options.failed_case : ran.path,
-					  work.path);
-	if (ran.path[0])
-		jp_run_dir_remove(ran.path);
-	if (work.path[0])
-		jp_run_dir_remove(work.path);
+					  options.failed_case ? options.failed_case : run_dir.path,
+					  work_dir.path);
+	if (run_dir.path[0])
+		jp_run_dir_remove(run_dir.path);
+	if (work_dir.path[0])
+		jp_run_dir_remove(work_dir.path);
 	jp_cases_free(cases);
 	jp_interrupt_die();
 	return status;

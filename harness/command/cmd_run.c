@@ -106,16 +106,16 @@ struct run_progress {
 
 static void show_progress(const struct run_progress *progress)
 {
-	const uint64_t passed = jp_clock_now() - progress->started;
+	const uint64_t elapsed = jp_clock_now() - progress->started;
 	const size_t nr_left = progress->plan - progress->nr_judged;
-	char rest[40] = "", failed[40] = "";
+	char tail[40] = "", failed[40] = "";
 
 	if (progress->nr_judged)
-		snprintf(rest, sizeof(rest), ", %" PRIu64 " s left",
-			 passed / progress->nr_judged * nr_left / JP_NS_PER_S + 1);
+		snprintf(tail, sizeof(tail), ", %" PRIu64 " s left",
+			 elapsed / progress->nr_judged * nr_left / JP_NS_PER_S + 1);
 	if (progress->failures)
 		snprintf(failed, sizeof(failed), ", %zu failed", progress->failures);
-	jp_progress_show("[%zu of %zu%s%s] %s", progress->nr_judged, progress->plan, failed, rest,
+	jp_progress_show("[%zu of %zu%s%s] %s", progress->nr_judged, progress->plan, failed, tail,
 			 progress->name);
 }
 

@@ -133,13 +133,13 @@ static int run_profilers(struct score_request *request, const struct jp_runner *
 static void print_scores(const struct score_request *request, const struct jp_score *scores)
 {
 	/* After an interruption, the second profiler may have no scene. */
-	const bool both = request->profilers[1] && scores[1].nr_rows;
+	const bool has_both = request->profilers[1] && scores[1].nr_rows;
 
 	if (request->json) {
 		jp_score_json(stdout, &scores[0]);
-		if (both)
+		if (has_both)
 			jp_score_json(stdout, &scores[1]);
-	} else if (both) {
+	} else if (has_both) {
 		jp_score_compare(stdout, &scores[0], &scores[1]);
 	} else {
 		jp_score_print(stdout, &scores[0]);
@@ -180,7 +180,7 @@ static int find_kept_folders(const char *run_folder, struct jp_case_folders *fol
 
 static int rejudge(const struct score_request *request, const struct jp_case_folders *folders)
 {
-	struct score_request again = *request;
+	struct score_request repeated_request = *request;
 	struct jp_score scores[2] = {0};
 	struct jp_error err = {""};
 	int status = JP_EXIT_OK;
@@ -189,8 +189,8 @@ static int rejudge(const struct score_request *request, const struct jp_case_fol
 	    jp_score_judge_folders(&folders[1], &scores[1], &err)) {
 		status = jp_command_fail("score", &err);
 	} else {
-		again.profilers[1] = folders[1].count ? scores[1].profiler : NULL;
-		print_scores(&again, scores);
+		repeated_request.profilers[1] = folders[1].count ? scores[1].profiler : NULL;
+		print_scores(&repeated_request, scores);
 		if (jp_score_failed(&scores[0]) || jp_score_failed(&scores[1]))
 			status = JP_EXIT_BAD;
 	}

@@ -79,7 +79,7 @@ static size_t list_metrics(const struct judgement *judgement, struct metric metr
 {
 	const struct jp_figures *total = &judgement->report.total;
 	const struct jp_perfdata_summary *summary = &judgement->report.summary;
-	const struct metric all[] = {
+	const struct metric known_metrics[] = {
 		{"samples", total->samples, total->samples},
 		{"user_stacks", total->user_stacks, total->samples},
 		{"single_frame", total->single_frame, total->user_stacks},
@@ -91,8 +91,8 @@ static size_t list_metrics(const struct judgement *judgement, struct metric metr
 		{"lost_samples", summary->lost_samples, summary->lost_samples + total->samples},
 	};
 
-	memcpy(metrics, all, sizeof(all));
-	return sizeof(all) / sizeof(*all);
+	memcpy(metrics, known_metrics, sizeof(known_metrics));
+	return sizeof(known_metrics) / sizeof(*known_metrics);
 }
 
 static const struct metric *find_metric(const struct judgement *judgement, const char *name)
@@ -135,7 +135,7 @@ const struct jp_option *jp_judge_file_rows(void *context)
 	struct jp_judge_request *request = context;
 	const unsigned int modes = request->modes;
 	static struct jp_option rows[9];
-	const struct jp_option filled[] = {
+	const struct jp_option all_rows[] = {
 		{"--fail-if", .value = "METRIC>X[%]", .parse = parse_limit,
 		 .context = &request->limit, .modes = modes,
 		 .help = "exit with 1 if METRIC exceeds X: single_frame, addresses_unmapped, "
@@ -159,7 +159,7 @@ const struct jp_option *jp_judge_file_rows(void *context)
 		 .help = "accept a truncated file, and judge its complete part"},
 		{0}};
 
-	return memcpy(rows, filled, sizeof(filled));
+	return memcpy(rows, all_rows, sizeof(all_rows));
 }
 
 static void unwind_sample(struct judgement *judgement, const struct jp_event *event)

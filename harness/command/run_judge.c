@@ -34,33 +34,33 @@ struct run_answer {
 	int status;
 };
 
-static void judge_case(struct jp_report *report, const struct run_task *work, int ktap,
+static void judge_case(struct jp_report *report, const struct run_task *task, int ktap,
 		       struct run_answer *answer)
 {
-	const struct jp_case *cas = &report->cases->cases[work->index];
+	const struct jp_case *cas = &report->cases->cases[task->index];
 	struct jp_result *result = jp_report_next(report);
 
-	if (work->watched) {
-		jp_judge_case(cas, work->dir, result);
+	if (task->watched) {
+		jp_judge_case(cas, task->dir, result);
 	} else {
 		result->cas = cas;
-		result->outcome = work->outcome;
-		snprintf(result->reasons, sizeof(result->reasons), "%s", work->reason);
+		result->outcome = task->outcome;
+		snprintf(result->reasons, sizeof(result->reasons), "%s", task->reason);
 	}
-	result->seconds = work->seconds;
+	result->seconds = task->seconds;
 	jp_report_add(report, ktap);
 	answer->outcome = result->outcome;
 }
 
-/* Reports the case of @work in a run whose cases are not judged (--no-judge). */
-static void report_unjudged_case(struct jp_report *report, const struct run_task *work)
+/* Reports the case of @task in a run whose cases are not judged (--no-judge). */
+static void report_unjudged_case(struct jp_report *report, const struct run_task *task)
 {
 	struct jp_result *result = jp_report_next(report);
 
-	result->cas = &report->cases->cases[work->index];
+	result->cas = &report->cases->cases[task->index];
 	report->count++;
 	printf("# %zu of %zu: %s: %s\n", report->count, report->plan, result->cas->name,
-	       work->watched ? "watched" : jp_outcome_text(work->outcome));
+	       task->watched ? "watched" : jp_outcome_text(task->outcome));
 	fflush(stdout);
 }
 
@@ -113,7 +113,7 @@ static int serve_runner(const struct jp_run_start *start, int channel, struct jp
 {
 	const char *dir = start->dir->path;
 	struct jp_report *report = start->report;
-	static struct run_task work;
+	static struct run_task task;
 	bool is_finished = false;
 	int fd;
 
@@ -122,18 +122,18 @@ static int serve_runner(const struct jp_run_start *start, int channel, struct jp
 	if (!report->screen.is_terminal)
 		printf("# seed %" PRIu64 "\n", start->seed);
 	fflush(stdout);
-	while (!is_finished && jp_message_receive(channel, &work, sizeof(work), &fd)) {
+	while (!is_finished && jp_message_receive(channel, &task, sizeof(task), &fd)) {
 		struct run_answer answer = {0};
 
-		if (work.kind == JUDGE)
-			judge_case(report, &work, fd, &answer);
-		else if (work.kind == UNJUDGED)
-			report_unjudged_case(report, &work);
-		else if (work.kind == CUT_SHORT)
-			cut_report_short(report, dir, work.reason, page);
+		if (task.kind == JUDGE)
+			judge_case(report, &task, fd, &answer);
+		else if (task.kind == UNJUDGED)
+			report_unjudged_case(report, &task);
+		else if (task.kind == CUT_SHORT)
+			cut_report_short(report, dir, task.reason, page);
 		else
 			answer.status = end_report(report, dir, fd, page);
-		is_finished = work.kind >= CUT_SHORT;
+		is_finished = task.kind >= CUT_SHORT;
 		if (fd >= 0)
 			close(fd);
 		jp_message_send(channel, &answer, sizeof(answer), -1);
@@ -235,34 +235,34 @@ int jp_run_judge_start(struct jp_run_judge *judge, const struct jp_run_start *st
 	return make_folder(start, judge->channel, err);
 }
 
-static bool ask_judge(const struct jp_run_judge *judge, const struct run_task *work, int fd,
+static bool ask_judge(const struct jp_run_judge *judge, const struct run_task *task, int fd,
 		      struct run_answer *answer)
 {
 	int no_fd;
 
-	return jp_message_send(judge->channel, work, sizeof(*work), fd) &&
+	return jp_message_send(judge->channel, task, sizeof(*task), fd) &&
 	       jp_message_receive(judge->channel, answer, sizeof(*answer), &no_fd);
 }
 
 bool jp_run_judge_case(const struct jp_run_judge *judge, size_t index, const char *dir,
 		       bool watched, struct jp_result *result)
 {
-	static struct run_task work;
+	static struct run_task task;
 	struct run_answer answer = {0};
 	int ktap = -1;
 	bool judge_lives;
 
-	work = (struct run_task){.kind = JUDGE,
+	task = (struct run_task){.kind = JUDGE,
 				 .index = index,
 				 .watched = watched,
 				 .outcome = result->outcome,
 				 .seconds = result->seconds};
-	snprintf(work.reason, sizeof(work.reason), "%s", result->reasons);
+	snprintf(task.reason, sizeof(task.reason), "%s", result->reasons);
 	if (dir) {
-		snprintf(work.dir, sizeof(work.dir), "%s", dir);
+		snprintf(task.dir, sizeof(task.dir), "%s", dir);
 		ktap = jp_run_dir_create(dir, "ktap.txt", NULL);
 	}
-	judge_lives = ask_judge(judge, &work, ktap, &answer);
+	judge_lives = ask_judge(judge, &task, ktap, &answer);
 	if (ktap >= 0)
 		close(ktap);
 	if (judge_lives)
@@ -273,20 +273,20 @@ bool jp_run_judge_case(const struct jp_run_judge *judge, size_t index, const cha
 bool jp_run_judge_unjudged(const struct jp_run_judge *judge, size_t index, bool watched,
 			   const struct jp_result *result)
 {
-	const struct run_task work = {
+	const struct run_task task = {
 		.kind = UNJUDGED, .index = index, .watched = watched, .outcome = result->outcome};
 	struct run_answer answer;
 
-	return ask_judge(judge, &work, -1, &answer);
+	return ask_judge(judge, &task, -1, &answer);
 }
 
 bool jp_run_judge_cut_short(const struct jp_run_judge *judge, const char *reason)
 {
-	struct run_task work = {.kind = CUT_SHORT};
+	struct run_task task = {.kind = CUT_SHORT};
 	struct run_answer answer;
 
-	snprintf(work.reason, sizeof(work.reason), "%s", reason);
-	return ask_judge(judge, &work, -1, &answer);
+	snprintf(task.reason, sizeof(task.reason), "%s", reason);
+	return ask_judge(judge, &task, -1, &answer);
 }
 
 bool jp_run_judge_orphaned(const struct jp_run_judge *judge)
@@ -296,9 +296,9 @@ bool jp_run_judge_orphaned(const struct jp_run_judge *judge)
 
 bool jp_run_judge_end(const struct jp_run_judge *judge, int junit, int *status)
 {
-	const struct run_task work = {.kind = END};
+	const struct run_task task = {.kind = END};
 	struct run_answer answer;
-	bool judge_lives = ask_judge(judge, &work, junit, &answer);
+	bool judge_lives = ask_judge(judge, &task, junit, &answer);
 
 	*status = judge_lives ? answer.status : JP_EXIT_BROKEN;
 	return judge_lives;

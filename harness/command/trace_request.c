@@ -17,7 +17,7 @@ const struct jp_option *jp_trace_rows(void *context)
 {
 	struct jp_trace_options *options = context;
 	static struct jp_option rows[5];
-	const struct jp_option filled[] = {
+	const struct jp_option all_rows[] = {
 		{"--bursts", .value = "N", .number = &options->bursts, .min = 1, .max = 1000000,
 		 .help = "end after N bursts of single steps that met emitted code (default: 50)"},
 		{"--steps", .value = "N", .number = &options->steps, .min = 1, .max = 100000000,
@@ -28,7 +28,7 @@ const struct jp_option *jp_trace_rows(void *context)
 		 .help = "seed of the random moments (default: random)"},
 		{0}};
 
-	memcpy(rows, filled, sizeof(filled));
+	memcpy(rows, all_rows, sizeof(all_rows));
 	return rows;
 }
 

@@ -14,7 +14,7 @@ const struct jp_option *jp_truth_rows(void *context)
 	struct jp_truth_request *request = context;
 	struct jp_gathering *ask = &request->gathering;
 	static struct jp_option rows[5];
-	const struct jp_option filled[] = {
+	const struct jp_option all_rows[] = {
 		{"--truth", .value = "TRUTH", .text = &ask->truth, .is_required = true,
 		 .modes = request->modes,
 		 .help = "compare FILE, recorded with CLOCK_MONOTONIC, with TRUTH, which a "
@@ -29,7 +29,7 @@ const struct jp_option *jp_truth_rows(void *context)
 		 .help = "keep FILE and TRUTH in the new run directory DIR"},
 		{0}};
 
-	memcpy(rows, filled, sizeof(filled));
+	memcpy(rows, all_rows, sizeof(all_rows));
 	if (!request->keeps)
 		rows[3] = (struct jp_option){0};
 	return rows;

@@ -51,18 +51,18 @@ void jp_answer_list(struct jp_answer *answer)
 
 void jp_answer_missing(struct jp_answer *answer, const char *fmt, ...)
 {
-	size_t used = strlen(answer->missing);
-	char thing[JP_ANSWER_MISSING];
+	size_t length = strlen(answer->missing);
+	char text[JP_ANSWER_MISSING];
 	va_list args;
 
 	va_start(args, fmt);
-	vsnprintf(thing, sizeof(thing), fmt, args);
+	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
 	/* Report each reason once. */
-	if (strstr(answer->missing, thing))
+	if (strstr(answer->missing, text))
 		return;
-	snprintf(answer->missing + used, sizeof(answer->missing) - used, "%s%s", used ? ", " : "",
-		 thing);
+	snprintf(answer->missing + length, sizeof(answer->missing) - length, "%s%s",
+		 length ? ", " : "", text);
 }
 
 void jp_answer_failed(struct jp_answer *answer, const char *call)

@@ -61,17 +61,17 @@ static void try_clocks(struct jp_answer *answer)
 
 static void try_stack_sizes(struct jp_answer *answer)
 {
-	static const uint32_t tried[] = {8, 12, 8192, 65528, 65532, 65536};
+	static const uint32_t nr_tried[] = {8, 12, 8192, 65528, 65532, 65536};
 
 	if (!jp_trial_is_allowed(answer))
 		return;
 	jp_answer_list(answer);
-	for (size_t i = 0; i < sizeof(tried) / sizeof(tried[0]); i++) {
+	for (size_t i = 0; i < sizeof(nr_tried) / sizeof(nr_tried[0]); i++) {
 		struct perf_event_attr attr = jp_trial_make_dummy_attr();
 
 		attr.sample_type |= PERF_SAMPLE_STACK_USER;
-		attr.sample_stack_user = tried[i];
-		jp_answer_text(answer, "%u %s", tried[i], jp_answer_errno(jp_trial_open(&attr)));
+		attr.sample_stack_user = nr_tried[i];
+		jp_answer_text(answer, "%u %s", nr_tried[i], jp_answer_errno(jp_trial_open(&attr)));
 	}
 }
 

@@ -57,20 +57,20 @@ static void read_id_size(struct jp_answer *answer, struct jp_watch *watch)
  * @answer->how: the event with build ids is opened first. */
 static void open_two_events(struct jp_answer *answer)
 {
-	struct perf_event_attr plain = jp_watch_sideband(), asking = jp_watch_sideband();
+	struct perf_event_attr plain_attr = jp_watch_sideband(), asking = jp_watch_sideband();
 	int program = jp_tiny_make(answer);
-	struct jp_watch other, watch;
+	struct jp_watch other_watch, watch;
 	bool is_opened;
 
 	jp_attr_set_bit(&asking, JP_ATTR_BUILD_ID);
 	if (program < 0)
 		return;
 	if (answer->parameter)
-		is_opened = jp_watch_open(&other, &asking, 16, answer) &&
-			    jp_watch_open(&watch, &plain, 16, answer);
+		is_opened = jp_watch_open(&other_watch, &asking, 16, answer) &&
+			    jp_watch_open(&watch, &plain_attr, 16, answer);
 	else
-		is_opened = jp_watch_open(&watch, &plain, 16, answer) &&
-			    jp_watch_open(&other, &asking, 16, answer);
+		is_opened = jp_watch_open(&watch, &plain_attr, 16, answer) &&
+			    jp_watch_open(&other_watch, &asking, 16, answer);
 	if (!is_opened)
 		return;
 	map_file_and_anonymous(answer, program);

@@ -15,7 +15,7 @@ const char *jp_code_name(uint64_t addr)
 		const char *name;
 		const void *start;
 		const char *end;
-	} all[] = {
+	} functions[] = {
 		{"outer", (const void *)jp_code_outer, jp_code_outer_end},
 		{"middle", (const void *)jp_code_middle, jp_code_middle_end},
 		{"middle", (const void *)jp_code_middle_plain, jp_code_middle_plain_end},
@@ -29,9 +29,9 @@ const char *jp_code_name(uint64_t addr)
 		{"deep", (const void *)jp_code_deep, jp_code_deep_end},
 	};
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if (addr >= (uint64_t)(uintptr_t)all[i].start &&
-		    addr < (uint64_t)(uintptr_t)all[i].end)
-			return all[i].name;
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+		if (addr >= (uint64_t)(uintptr_t)functions[i].start &&
+		    addr < (uint64_t)(uintptr_t)functions[i].end)
+			return functions[i].name;
 	return NULL;
 }

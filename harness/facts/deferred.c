@@ -24,45 +24,45 @@ static bool open_deferred(struct jp_watch *watch, const void *addr, bool output,
 	return jp_watch_open(watch, &attr, 16, answer);
 }
 
-static void copy_sample(struct both *both, const struct jp_event *event)
+static void copy_sample(struct both *pair, const struct jp_event *event)
 {
 	const uint64_t *chain = event->sample.chain, count = event->sample.nr_chain;
 
-	both->has_sample = true;
-	both->with_cookie = count >= 2 && chain[count - 2] == JP_CONTEXT_USER_DEFERRED;
-	both->last_cookie = count ? chain[count - 1] : 0;
+	pair->has_sample = true;
+	pair->with_cookie = count >= 2 && chain[count - 2] == JP_CONTEXT_USER_DEFERRED;
+	pair->last_cookie = count ? chain[count - 1] : 0;
 }
 
 /* Reads a sample and its deferred callchain. Returns false if there is no record with the
  * callchain. */
 static bool read_sample_and_chain(struct jp_answer *answer, struct jp_watch *watch,
-				  struct both *both)
+				  struct both *pair)
 {
 	struct jp_event event;
 
-	*both = (struct both){0};
+	*pair = (struct both){0};
 	while (jp_watch_next(watch, &event)) {
 		if (event.type == JP_EVENT_SAMPLE)
-			copy_sample(both, &event);
+			copy_sample(pair, &event);
 		if (event.type != JP_EVENT_DEFERRED)
 			continue;
-		both->has_deferred = true;
-		both->cookie = event.deferred.cookie;
-		both->count = event.deferred.count;
-		for (size_t i = 0; i < TOLD && i < both->count; i++)
-			both->ips[i] = event.deferred.ips[i];
+		pair->has_deferred = true;
+		pair->cookie = event.deferred.cookie;
+		pair->count = event.deferred.count;
+		for (size_t i = 0; i < TOLD && i < pair->count; i++)
+			pair->ips[i] = event.deferred.ips[i];
 	}
-	if (!both->has_sample)
+	if (!pair->has_sample)
 		jp_answer_missing(answer, "a sample");
-	return both->has_deferred;
+	return pair->has_deferred;
 }
 
 /* States the names of the functions in the deferred callchain, up to the caller of
  * jp_code_outer(). */
-static void answer_names(struct jp_answer *answer, const struct both *both)
+static void answer_names(struct jp_answer *answer, const struct both *pair)
 {
-	for (size_t i = 0; i < both->count && i < TOLD; i++) {
-		const char *name = jp_code_name(both->ips[i]);
+	for (size_t i = 0; i < pair->count && i < TOLD; i++) {
+		const char *name = jp_code_name(pair->ips[i]);
 
 		jp_answer_text(answer, "%s", name ? name : "caller");
 		if (!name)
@@ -73,29 +73,29 @@ static void answer_names(struct jp_answer *answer, const struct both *both)
 static void defer_leaf_body(struct jp_answer *answer)
 {
 	struct jp_watch watch;
-	struct both both;
+	struct both pair;
 
 	if (!open_deferred(&watch, jp_code_leaf_body, answer->parameter, answer))
 		return;
 	jp_code_outer(jp_code_middle, jp_code_leaf);
 	jp_answer_list(answer);
-	read_sample_and_chain(answer, &watch, &both);
-	jp_answer_text(answer, "%s", both.with_cookie ? "a cookie" : "a chain");
-	if (!both.has_deferred) {
+	read_sample_and_chain(answer, &watch, &pair);
+	jp_answer_text(answer, "%s", pair.with_cookie ? "a cookie" : "a chain");
+	if (!pair.has_deferred) {
 		jp_answer_text(answer, "no record");
 		return;
 	}
 	jp_answer_text(answer, "%s",
-		       both.cookie == both.last_cookie ? "the same cookie" : "another cookie");
-	answer_names(answer, &both);
+		       pair.cookie == pair.last_cookie ? "the same cookie" : "another cookie");
+	answer_names(answer, &pair);
 }
 
 static void answer_length(struct jp_answer *answer, struct jp_watch *watch)
 {
-	struct both both;
+	struct both pair;
 
-	if (read_sample_and_chain(answer, watch, &both))
-		jp_answer_number(answer, both.count);
+	if (read_sample_and_chain(answer, watch, &pair))
+		jp_answer_number(answer, pair.count);
 	else
 		jp_answer_text(answer, "no record");
 }
@@ -135,14 +135,14 @@ static void defer_cycle(struct jp_answer *answer)
 static void defer_leaf_entry(struct jp_answer *answer)
 {
 	struct jp_watch watch;
-	struct both both;
+	struct both pair;
 
 	if (!open_deferred(&watch, (const void *)jp_code_leaf, true, answer))
 		return;
 	jp_code_outer(jp_code_middle, jp_code_leaf);
 	jp_answer_list(answer);
-	if (read_sample_and_chain(answer, &watch, &both))
-		answer_names(answer, &both);
+	if (read_sample_and_chain(answer, &watch, &pair))
+		answer_names(answer, &pair);
 	else
 		jp_answer_text(answer, "no record");
 }

@@ -12,11 +12,11 @@ enum { REGION_PAGES = 4096 };
  * if @addr is outside the region. */
 static bool find_page(uint64_t addr, int *page)
 {
-	int64_t from = (int64_t)(addr - (uint64_t)(uintptr_t)jp_test_region_at(0));
+	int64_t first_page = (int64_t)(addr - (uint64_t)(uintptr_t)jp_test_region_at(0));
 
-	from /= (int64_t)jp_test_region_page();
-	*page = (int)from;
-	return from >= -REGION_PAGES && from < REGION_PAGES;
+	first_page /= (int64_t)jp_test_region_page();
+	*page = (int)first_page;
+	return first_page >= -REGION_PAGES && first_page < REGION_PAGES;
 }
 
 static const char *format_prot(const struct jp_event *event, char text[4])
@@ -33,28 +33,29 @@ static void answer_map(struct jp_answer *answer, const struct jp_event *event, i
 {
 	uint64_t pages = event->map.len / jp_test_region_page();
 	char prot[4], text[JP_ANSWER_TEXT], pgoff[32];
-	int used, from;
+	int length, first_page;
 
-	used = snprintf(text, sizeof(text), "%d+%llu", page, (unsigned long long)pages);
+	length = snprintf(text, sizeof(text), "%d+%llu", page, (unsigned long long)pages);
 	if (fields >= JP_FIELDS_PROT)
-		used += snprintf(text + used, sizeof(text) - (size_t)used, " %s",
-				 format_prot(event, prot));
+		length += snprintf(text + length, sizeof(text) - (size_t)length, " %s",
+				   format_prot(event, prot));
 	if (fields >= JP_FIELDS_NAME)
-		used += snprintf(text + used, sizeof(text) - (size_t)used, " %.*s",
-				 JP_MAP_NAME_BYTES, event->map.name);
+		length += snprintf(text + length, sizeof(text) - (size_t)length, " %.*s",
+				   JP_MAP_NAME_BYTES, event->map.name);
 	if (fields >= JP_FIELDS_PLACE) {
 		/* The offset of an anonymous mapping may be an address in the test region: state
 		 * its page. */
-		if (find_page(event->map.pgoff, &from))
-			snprintf(pgoff, sizeof(pgoff), "page %d", from);
+		if (find_page(event->map.pgoff, &first_page))
+			snprintf(pgoff, sizeof(pgoff), "page %d", first_page);
 		else
 			snprintf(pgoff, sizeof(pgoff), "%llu",
 				 (unsigned long long)(event->map.pgoff / jp_test_region_page()));
-		used += snprintf(text + used, sizeof(text) - (size_t)used, " pgoff=%s ino=%s",
-				 pgoff, event->map.ino ? "yes" : "no");
+		length += snprintf(text + length, sizeof(text) - (size_t)length, " pgoff=%s ino=%s",
+				   pgoff, event->map.ino ? "yes" : "no");
 	}
 	if (fields >= JP_FIELDS_ALL)
-		snprintf(text + used, sizeof(text) - (size_t)used, " flags=%#x", event->map.flags);
+		snprintf(text + length, sizeof(text) - (size_t)length, " flags=%#x",
+			 event->map.flags);
 	jp_answer_text(answer, "%s", text);
 }
 

@@ -232,12 +232,12 @@ static int begin_copy(void *context)
 }
 
 static int read_input(struct jp_injection *inject, jp_event_visit visit, int (*opened)(void *),
-		      int (*other)(void *, const unsigned char *, uint64_t))
+		      int (*handle_other)(void *, const unsigned char *, uint64_t))
 {
 	inject->reader = (struct jp_perf_reader){
 		.visit = visit,
 		.opened = opened,
-		.handle_other = other,
+		.handle_other = handle_other,
 		.context = inject,
 		.summary = &inject->input_summary,
 		.err = inject->err,
@@ -247,7 +247,7 @@ static int read_input(struct jp_injection *inject, jp_event_visit visit, int (*o
 
 static int read_dumps(struct jp_injection *inject)
 {
-	struct jp_inject_read read = {
+	struct jp_inject_read reading = {
 		.jitdumps = inject->options->jitdumps,
 		.root = -1,
 		.summary = inject->summary,
@@ -258,14 +258,15 @@ static int read_dumps(struct jp_injection *inject)
 		.context = inject->context,
 	};
 	const char *root = inject->options->root;
-	jp_cleanup_close int below = -1;
+	jp_cleanup_close int root_fd = -1;
 
 	if (!inject->dumps.nr_markers)
 		return 0;
-	if (root && (below = read.root = jp_untrusted_folder(AT_FDCWD, root)) < 0)
-		return jp_fail(inject->err, -below, "%s: expected the folder of a copied root: %s",
-			       root, strerror(-below));
-	return jp_inject_read(&inject->dumps, &read, inject->err);
+	if (root && (root_fd = reading.root = jp_untrusted_folder(AT_FDCWD, root)) < 0)
+		return jp_fail(inject->err, -root_fd,
+			       "%s: expected the folder of a copied root: %s", root,
+			       strerror(-root_fd));
+	return jp_inject_read(&inject->dumps, &reading, inject->err);
 }
 
 static int write_output(struct jp_injection *inject)
@@ -293,23 +294,24 @@ static int write_output(struct jp_injection *inject)
 static int check_paths(struct jp_injection *inject)
 {
 	const struct jp_inject_options *options = inject->options;
-	struct stat in, out;
+	struct stat input_stat, out;
 
-	if (stat(options->input, &in))
+	if (stat(options->input, &input_stat))
 		return jp_fail(inject->err, errno, "%s: %s", options->input, strerror(errno));
-	if (S_ISDIR(in.st_mode))
+	if (S_ISDIR(input_stat.st_mode))
 		return jp_fail(
 			inject->err, EISDIR,
 			"%s: is a folder (perf record --threads or --switch-output): expected "
 			"one file",
 			options->input);
-	if (!S_ISREG(in.st_mode))
+	if (!S_ISREG(input_stat.st_mode))
 		return jp_fail(inject->err, EINVAL,
 			       "%s: expected a regular file, which can be read twice: save "
 			       "the output of a pipe to a file first",
 			       options->input);
-	inject->owner = in.st_uid;
-	if (stat(options->output, &out) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+	inject->owner = input_stat.st_uid;
+	if (stat(options->output, &out) == 0 && input_stat.st_dev == out.st_dev &&
+	    input_stat.st_ino == out.st_ino)
 		return jp_fail(inject->err, EINVAL, "%s: input and output are the same file",
 			       options->output);
 	return 0;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void jp_inject_report(const struct jp_inject_read *read, const char *fmt, ...)
+void jp_inject_report(const struct jp_inject_read *reading, const char *fmt, ...)
 {
 	char text[1200];
 	va_list ap;
@@ -13,8 +13,8 @@ void jp_inject_report(const struct jp_inject_read *read, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (read->report)
-		read->report(read->context, text);
+	if (reading->report)
+		reading->report(reading->context, text);
 }
 
 void jp_inject_dumps_free(struct jp_inject_dumps *dumps)

@@ -73,6 +73,6 @@ struct jp_inject_read {
 	void *context;
 };
 /* Formats a line for the user and passes it to read->report. */
-void jp_inject_report(const struct jp_inject_read *read, const char *fmt, ...)
+void jp_inject_report(const struct jp_inject_read *reading, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void jp_inject_dumps_free(struct jp_inject_dumps *dumps);

@@ -71,13 +71,13 @@ static uint64_t convert_to_capture_time(const struct dump_reading *dump, uint64_
  * Finds the pid in the capture for a record's pid: the dump's writer, or a child that continues its
  * parent's file. Returns false for a child in a pid namespace, whose outer pid is unknown.
  */
-static bool find_process(struct dump_reading *dump, uint32_t pid, uint32_t *outside)
+static bool find_process(struct dump_reading *dump, uint32_t pid, uint32_t *outer_pid)
 {
 	const struct jp_marker *marker = &dump->dumps->markers[dump->marker];
-	uint32_t inside = jp_jitdump_header(dump->file)->pid;
+	uint32_t inner_pid = jp_jitdump_header(dump->file)->pid;
 
-	*outside = pid == inside ? marker->pid : pid;
-	if (pid == inside || inside == marker->pid)
+	*outer_pid = pid == inner_pid ? marker->pid : pid;
+	if (pid == inner_pid || inner_pid == marker->pid)
 		return true;
 	dump->unmapped_pids++;
 	return false;
@@ -133,11 +133,11 @@ static int64_t find_latest_function(struct dump_reading *dump, uint32_t pid, uin
 	const size_t *place;
 
 	for (; dump->placed < dump->count; dump->placed++) {
-		uint64_t known = dump->indices[dump->placed];
+		uint64_t latest = dump->indices[dump->placed];
 		uint32_t owner = dump->dumps->codes[dump->first_code + dump->placed].pid;
 
-		if (!note_function(dump, owner, known, dump->placed) ||
-		    !note_function(dump, ANY, known, dump->placed))
+		if (!note_function(dump, owner, latest, dump->placed) ||
+		    !note_function(dump, ANY, latest, dump->placed))
 			return -ENOMEM;
 	}
 	place = find_place(dump, pid, index);
@@ -213,29 +213,29 @@ static int add_move(struct dump_reading *dump, const struct jp_jitdump_record *r
 		.moved_from = record->move.old_addr,
 	};
 	struct jp_jit_function *function;
-	int64_t moved;
+	int64_t moved_code;
 
 	if (!find_process(dump, record->pid, &code.pid))
 		return 0;
-	moved = find_latest_function(dump, code.pid, record->move.index) - 1;
-	if (moved < -1)
+	moved_code = find_latest_function(dump, code.pid, record->move.index) - 1;
+	if (moved_code < -1)
 		return -ENOMEM;
-	if (moved < 0 || !record->move.size) {
+	if (moved_code < 0 || !record->move.size) {
 		dump->unloaded++;
 		return 0;
 	}
-	code.size = dump->functions[moved].size;
+	code.size = dump->functions[moved_code].size;
 	if (code.size > record->move.size)
 		code.size = record->move.size;
 	function = add_code(dump, &code, record->move.index);
 	if (!function)
 		return -ENOMEM;
-	*function = dump->functions[moved];
+	*function = dump->functions[moved_code];
 	function->addr = code.addr;
 	function->size = code.size;
 	/* The unwinding tables state the size of the old code. They are wrong if the moved code is
 	 * shorter. */
-	if (code.size < dump->functions[moved].size)
+	if (code.size < dump->functions[moved_code].size)
 		function->eh_frame_size = function->tables = 0;
 	dump->output->summary->moves++;
 	return 0;
@@ -374,11 +374,11 @@ static int read_records(struct dump_reading *dump, struct jp_error *err)
 	return 0;
 }
 
-int jp_inject_open(const struct jp_inject_read *read, const char *path, int64_t owner,
+int jp_inject_open(const struct jp_inject_read *reading, const char *path, int64_t owner,
 		   uint64_t *size, struct jp_error *err)
 {
-	return read->root < 0 ? jp_untrusted_open(path, owner, size, err)
-			      : jp_untrusted_open_in(read->root, path, owner, size, err);
+	return reading->root < 0 ? jp_untrusted_open(path, owner, size, err)
+				 : jp_untrusted_open_in(reading->root, path, owner, size, err);
 }
 
 /* Returns the machine of the code in a jitdump that states @stated. CPython 3.13 states 0; perf
@@ -394,9 +394,9 @@ static uint32_t find_machine(const struct jp_marker *marker, uint32_t stated)
 }
 
 int jp_inject_read_dump(struct jp_inject_dumps *dumps, size_t marker, const char *path,
-			uint32_t owner, const struct jp_inject_read *read, struct jp_error *err)
+			uint32_t owner, const struct jp_inject_read *reading, struct jp_error *err)
 {
-	struct dump_reading dump = {.output = read,
+	struct dump_reading dump = {.output = reading,
 				    .dumps = dumps,
 				    .marker = marker,
 				    .path = path,
@@ -404,20 +404,20 @@ int jp_inject_read_dump(struct jp_inject_dumps *dumps, size_t marker, const char
 	struct jp_error reason;
 	const char *trouble;
 	uint64_t size;
-	int ret, fd = jp_inject_open(read, path, owner, &size, &reason);
+	int ret, fd = jp_inject_open(reading, path, owner, &size, &reason);
 
 	dump.file = fd < 0 ? NULL : jp_jitdump_adopt(fd, path, size, &reason);
 	if (!dump.file) {
-		jp_inject_report(read, "%s", reason.text);
+		jp_inject_report(reading, "%s", reason.text);
 		return 0;
 	}
 	trouble = check_clock(&dump);
 	if (trouble) {
-		jp_inject_report(read, "%s: %s", path, trouble);
+		jp_inject_report(reading, "%s: %s", path, trouble);
 		jp_jitdump_close(dump.file);
 		return 0;
 	}
-	read->summary->jitdumps++;
+	reading->summary->jitdumps++;
 	ret = read_records(&dump, err);
 	if (!ret)
 		ret = jp_inject_write_files(
@@ -430,7 +430,7 @@ int jp_inject_read_dump(struct jp_inject_dumps *dumps, size_t marker, const char
 				.functions = dump.functions,
 				.count = dump.count,
 				.first_code = dump.first_code},
-			read, err);
+			reading, err);
 	jp_jitdump_close(dump.file);
 	free(dump.functions);
 	free(dump.indices);

@@ -32,7 +32,7 @@ JP_ORDER(compare_by_place, const struct jp_jit_function *,
 /* Writes the ELF files with the functions @sorted, which are sorted by file and offset. */
 static int write_sorted_functions(const struct jp_inject_code *code,
 				  const struct jp_jit_function *const *sorted,
-				  const struct jp_inject_read *read, struct jp_error *err)
+				  const struct jp_inject_read *reading, struct jp_error *err)
 {
 	struct jp_inject_dumps *dumps = code->dumps;
 	uint64_t bad_frames = 0;
@@ -52,8 +52,8 @@ static int write_sorted_functions(const struct jp_inject_code *code,
 		if (ret)
 			return ret;
 		bad_frames += elf.bad_frames;
-		read->summary->elf_files++;
-		read->summary->elf_bytes += elf.size;
+		reading->summary->elf_files++;
+		reading->summary->elf_bytes += elf.size;
 		for (size_t j = i; j < next; j++) {
 			struct jp_loaded_code *loaded =
 				&dumps->codes[code->first_code + (sorted[j] - code->functions)];
@@ -67,9 +67,9 @@ static int write_sorted_functions(const struct jp_inject_code *code,
 				loaded->tables = elf.mapped_end - loaded->pgoff - loaded->size;
 		}
 	}
-	read->summary->bad_records += bad_frames;
+	reading->summary->bad_records += bad_frames;
 	if (bad_frames)
-		jp_inject_report(read,
+		jp_inject_report(reading,
 				 "%s: UNWINDING_INFO of %" PRIu64
 				 " functions cannot be used: expected .eh_frame "
 				 "as for code right before it, pc-relative",
@@ -77,7 +77,7 @@ static int write_sorted_functions(const struct jp_inject_code *code,
 	return 0;
 }
 
-int jp_inject_write_files(const struct jp_inject_code *code, const struct jp_inject_read *read,
+int jp_inject_write_files(const struct jp_inject_code *code, const struct jp_inject_read *reading,
 			  struct jp_error *err)
 {
 	jp_cleanup_free const struct jp_jit_function **sorted = NULL;
@@ -90,5 +90,5 @@ int jp_inject_write_files(const struct jp_inject_code *code, const struct jp_inj
 	for (size_t i = 0; i < code->count; i++)
 		sorted[i] = &code->functions[i];
 	jp_sort(sorted, code->count, compare_by_place);
-	return write_sorted_functions(code, sorted, read, err);
+	return write_sorted_functions(code, sorted, reading, err);
 }

@@ -21,5 +21,5 @@ struct jp_inject_code {
 /* Writes the ELF files of @code, and stores in each of its entries in dumps->codes the file and the
  * offset of the code. Returns 0, or -errno and a message if a file could not be written or memory
  * ran out. */
-int jp_inject_write_files(const struct jp_inject_code *code, const struct jp_inject_read *read,
+int jp_inject_write_files(const struct jp_inject_code *code, const struct jp_inject_read *reading,
 			  struct jp_error *err);

@@ -50,14 +50,14 @@ static int end_process(void *context, struct jp_process *process, const struct j
 static int inherit_space(void *context, struct jp_process *child, struct jp_process *parent,
 			 const struct jp_event *event)
 {
-	const struct code_space *from = (const struct code_space *)parent;
-	struct code_space *to = (struct code_space *)child;
+	const struct code_space *parent_space = (const struct code_space *)parent;
+	struct code_space *space = (struct code_space *)child;
 
-	if (!from->mappings || !(from->code || to->is_wanted))
+	if (!parent_space->mappings || !(parent_space->code || space->is_wanted))
 		return 0;
-	free_ranges(to);
-	to->mappings = jp_ranges_share(from->mappings);
-	to->code = from->code ? jp_ranges_share(from->code) : NULL;
+	free_ranges(space);
+	space->mappings = jp_ranges_share(parent_space->mappings);
+	space->code = parent_space->code ? jp_ranges_share(parent_space->code) : NULL;
 	return 0;
 }
 
@@ -113,7 +113,7 @@ int jp_inject_spaces_want(struct jp_inject_spaces *spaces, uint32_t pid)
 }
 
 int jp_inject_spaces_code(struct jp_inject_spaces *spaces, uint32_t pid, uint64_t addr,
-			  uint64_t size, bool there)
+			  uint64_t size, bool exists)
 {
 	struct code_space *space = make_space(spaces, pid);
 	const uint64_t end = addr + size;
@@ -121,7 +121,7 @@ int jp_inject_spaces_code(struct jp_inject_spaces *spaces, uint32_t pid, uint64_
 
 	if (!space || (!space->code && !(space->code = jp_ranges_new())))
 		return -ENOMEM;
-	if (there)
+	if (exists)
 		return jp_ranges_set(&space->code, addr, end, true);
 	/* Clear only the mappings in the ranges with code, not those between them. */
 	for (range = jp_ranges_find_at_or_above(space->code, addr); range && range->start < end;
@@ -168,16 +168,16 @@ bool jp_inject_spaces_alive(struct jp_inject_spaces *spaces, uint32_t pid, uint6
 static uint32_t number_mapping(struct jp_inject_spaces *spaces, const struct jp_event *event)
 {
 	static const struct jp_perf_layout without_id;
-	struct jp_event same = *event;
+	struct jp_event unnumbered = *event;
 	const struct jp_text *text;
 
 	/* Records of one mapping may differ in pid, tid, address and length. */
-	same.pid = same.tid = 0;
-	same.map.pgoff -= same.map.addr;
-	same.map.addr = same.map.len = 0;
+	unnumbered.pid = unnumbered.tid = 0;
+	unnumbered.map.pgoff -= unnumbered.map.addr;
+	unnumbered.map.addr = unnumbered.map.len = 0;
 	text = jp_text_keep(
 		&spaces->mappings, spaces->record,
-		jp_perf_encode(&without_id, &same, spaces->record, sizeof(spaces->record)));
+		jp_perf_encode(&without_id, &unnumbered, spaces->record, sizeof(spaces->record)));
 	return text ? 1 + (uint32_t)text->number : 0;
 }
 
@@ -203,14 +203,14 @@ int jp_inject_spaces_map(struct jp_inject_spaces *spaces, const struct jp_event 
 static bool is_unchanged(const struct code_space *space, uint32_t mapping, uint64_t addr,
 			 uint64_t *end)
 {
-	const struct jp_range recorded = jp_ranges_at(space->mappings, addr);
+	const struct jp_range recorded_range = jp_ranges_at(space->mappings, addr);
 	const struct jp_range code = jp_ranges_at(space->code, addr);
 
-	if (recorded.value == mapping || code.value)
-		*end = recorded.value == mapping ? recorded.end : code.end;
+	if (recorded_range.value == mapping || code.value)
+		*end = recorded_range.value == mapping ? recorded_range.end : code.end;
 	else
-		*end = jp_min(recorded.end, code.end);
-	return recorded.value == mapping || code.value;
+		*end = jp_min(recorded_range.end, code.end);
+	return recorded_range.value == mapping || code.value;
 }
 
 int jp_inject_spaces_piece(struct jp_inject_spaces *spaces, const struct jp_event *event,

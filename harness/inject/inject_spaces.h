@@ -22,10 +22,10 @@ void jp_inject_spaces_free(struct jp_inject_spaces *spaces);
 /* Declares that @pid will have code, so that its mapping records are kept from now on. Returns 0 or
  * -ENOMEM. */
 int jp_inject_spaces_want(struct jp_inject_spaces *spaces, uint32_t pid);
-/* Adds living code at [@addr, @addr + @size) of @pid if @there, else removes it. Returns 0 or
+/* Adds living code at [@addr, @addr + @size) of @pid if @exists, else removes it. Returns 0 or
  * -ENOMEM. */
 int jp_inject_spaces_code(struct jp_inject_spaces *spaces, uint32_t pid, uint64_t addr,
-			  uint64_t size, bool there);
+			  uint64_t size, bool exists);
 /* Applies a FORK, or a COMM of an exec; ignores other events. Returns 0 or -ENOMEM. */
 int jp_inject_spaces_task(struct jp_inject_spaces *spaces, const struct jp_event *event);
 

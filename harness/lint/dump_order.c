@@ -14,10 +14,10 @@ static bool is_complete(const struct jp_lint_dump *dump)
 }
 
 static void report_lost_lines(const struct jp_jitdump_record *debug,
-			      const struct jp_jitdump_record *before,
+			      const struct jp_jitdump_record *previous,
 			      struct jp_lint_findings *findings)
 {
-	if (before && before->load.addr == debug->debug.addr)
+	if (previous && previous->load.addr == debug->debug.addr)
 		jp_lint_found(
 			findings, debug->offset,
 			"DEBUG_INFO of 0x%" PRIx64
@@ -32,7 +32,7 @@ static void report_lost_lines(const struct jp_jitdump_record *debug,
 
 static void check_debug_order(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
-	const struct jp_jitdump_record *open_debug = NULL, *before = NULL;
+	const struct jp_jitdump_record *open_debug = NULL, *previous = NULL;
 
 	for (size_t i = 0; i < dump->count; i++) {
 		const struct jp_jitdump_record *record = &dump->records[i];
@@ -41,12 +41,12 @@ static void check_debug_order(const struct jp_lint_dump *dump, struct jp_lint_fi
 			continue;
 		if (open_debug && (record->type != JP_JITDUMP_LOAD ||
 				   record->load.addr != open_debug->debug.addr))
-			report_lost_lines(open_debug, before, findings);
+			report_lost_lines(open_debug, previous, findings);
 		open_debug = record->type == JP_JITDUMP_DEBUG_INFO ? record : NULL;
-		before = open_debug ? before : record;
+		previous = open_debug ? previous : record;
 	}
 	if (open_debug && is_complete(dump))
-		report_lost_lines(open_debug, before, findings);
+		report_lost_lines(open_debug, previous, findings);
 }
 
 static void check_debug_range(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)

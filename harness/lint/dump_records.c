@@ -65,12 +65,12 @@ static void check_record_sizes(const struct jp_lint_dump *dump, struct jp_lint_f
 	char next[128];
 
 	for (size_t i = 0; i < dump->nr_bad; i++) {
-		const struct jp_lint_bad *bad = &dump->bad_ranges[i];
+		const struct jp_lint_bad *range = &dump->bad_ranges[i];
 
-		if (classify_gap(dump, &bad->gap, &prefix) == REST_RECORD)
-			jp_lint_found(findings, bad->gap.offset, "%s; %s",
-				      bad->reason ?: "sizes that do not fit the record",
-				      describe_next(&bad->gap, next, sizeof(next)));
+		if (classify_gap(dump, &range->gap, &prefix) == REST_RECORD)
+			jp_lint_found(findings, range->gap.offset, "%s; %s",
+				      range->reason ?: "sizes that do not fit the record",
+				      describe_next(&range->gap, next, sizeof(next)));
 	}
 }
 
@@ -111,12 +111,12 @@ static void check_no_record(const struct jp_lint_dump *dump, struct jp_lint_find
 
 	for (size_t i = 0; i < dump->nr_bad; i++) {
 		const struct jp_jitdump_gap *gap = &dump->bad_ranges[i].gap;
-		enum jp_lint_rest rest = classify_gap(dump, gap, &prefix);
+		enum jp_lint_rest rest_kind = classify_gap(dump, gap, &prefix);
 
-		if (rest != REST_HEADER && rest != REST_GARBAGE)
+		if (rest_kind != REST_HEADER && rest_kind != REST_GARBAGE)
 			continue;
 		describe_next(gap, next, sizeof(next));
-		if (rest == REST_HEADER)
+		if (rest_kind == REST_HEADER)
 			jp_lint_found(findings, gap->offset, "a second header: perf stops here; %s",
 				      next);
 		else

@@ -98,21 +98,21 @@ static void check_header_clock(const struct jp_lint_dump *dump, struct jp_lint_f
 
 static void check_future(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
-	uint64_t written = dump->file.change_time, count = 0;
+	uint64_t change_time = dump->file.change_time, count = 0;
 	size_t first = 0;
 
 	/* A copied file may come from a machine with a longer uptime. */
-	if (has_counter_times(dump) || !dump->file.process || !written)
+	if (has_counter_times(dump) || !dump->file.process || !change_time)
 		return;
 	for (size_t i = 0; i < dump->count; i++)
-		if (dump->records[i].time > written + JP_NS_PER_S && !count++)
+		if (dump->records[i].time > change_time + JP_NS_PER_S && !count++)
 			first = i;
 	if (count)
 		jp_lint_found(findings, dump->records[first].offset,
 			      "this and %" PRIu64
 			      " other records are later than the file's last change, this one by "
 			      "%" PRIu64 " ns",
-			      count - 1, dump->records[first].time - written);
+			      count - 1, dump->records[first].time - change_time);
 }
 
 static void check_time_order(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
@@ -130,14 +130,14 @@ static void check_time_order(const struct jp_lint_dump *dump, struct jp_lint_fin
 static void check_clock_unit(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	enum { FEW = 16 };
-	uint64_t equal = 0, unit = 0;
+	uint64_t nr_equal = 0, unit = 0;
 
 	if (dump->count < FEW)
 		return;
 	for (size_t i = 0; i < dump->count; i++) {
-		equal += i && dump->records[i].time == dump->records[i - 1].time;
-		for (uint64_t a = dump->records[i].time, rest; a; a = rest) {
-			rest = unit % a;
+		nr_equal += i && dump->records[i].time == dump->records[i - 1].time;
+		for (uint64_t a = dump->records[i].time, remainder; a; a = remainder) {
+			remainder = unit % a;
 			unit = a;
 		}
 	}
@@ -145,7 +145,7 @@ static void check_clock_unit(const struct jp_lint_dump *dump, struct jp_lint_fin
 		jp_lint_found(findings, JP_LINT_WHOLE,
 			      "all times are multiples of %" PRIu64 " ns, and %" PRIu64
 			      " equal that of the record before",
-			      unit, equal);
+			      unit, nr_equal);
 }
 
 static const struct jp_lint_rule rules[] = {

@@ -27,7 +27,7 @@ bool jp_lint_begin_rule(struct jp_lint_findings *findings, const struct jp_lint_
 	return true;
 }
 
-void jp_lint_found(struct jp_lint_findings *findings, uint64_t place, const char *fmt, ...)
+void jp_lint_found(struct jp_lint_findings *findings, uint64_t position, const char *fmt, ...)
 {
 	struct jp_lint_tally *tally = &findings->tallies[findings->nr_tallies - 1];
 	struct jp_lint_finding *finding;
@@ -45,7 +45,7 @@ void jp_lint_found(struct jp_lint_findings *findings, uint64_t place, const char
 	}
 	tally->nr_stored++;
 	finding->rule = tally->rule;
-	finding->place = place;
+	finding->place = position;
 	va_start(ap, fmt);
 	length = vasprintf(&finding->text, fmt, ap);
 	va_end(ap);

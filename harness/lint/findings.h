@@ -44,7 +44,7 @@ struct jp_lint_findings {
  * memory ran out. */
 bool jp_lint_begin_rule(struct jp_lint_findings *findings, const struct jp_lint_rule *rule);
 /* Adds a finding of the current rule. */
-void jp_lint_found(struct jp_lint_findings *findings, uint64_t place, const char *fmt, ...)
+void jp_lint_found(struct jp_lint_findings *findings, uint64_t position, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Frees the findings and zeroes all fields but @max_stored and @allowed. */
 void jp_lint_findings_free(struct jp_lint_findings *findings);

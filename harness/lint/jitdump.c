@@ -25,16 +25,16 @@ static const char *skip_place(const char *path, const char *text)
 static int keep_bad_record(struct jp_lint_dump *dump, const struct jp_jitdump_gap *gap,
 			   const char *text)
 {
-	struct jp_lint_bad *bad =
+	struct jp_lint_bad *range =
 		jp_array_push(&dump->bad_ranges, &dump->nr_bad, &dump->bad_capacity);
 
-	if (!bad)
+	if (!range)
 		return -ENOMEM;
-	bad->gap = *gap;
+	range->gap = *gap;
 	if (dump->nr_bad > MOST_WHYS)
 		return 0;
-	bad->reason = strdup(skip_place(dump->file.path, text));
-	return bad->reason ? 0 : -ENOMEM;
+	range->reason = strdup(skip_place(dump->file.path, text));
+	return range->reason ? 0 : -ENOMEM;
 }
 
 static int read_records(struct jp_lint_dump *dump, struct jp_error *err)

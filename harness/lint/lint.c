@@ -13,17 +13,17 @@
 #include "harness/lint/jitdump.h"
 #include "harness/lint/perf_map.h"
 
-/* Returns the number in a file name that consists of @before, a number and @behind, as perf parses
+/* Returns the number in a file name that consists of @prefix, a number and @suffix, as perf parses
  * it; -1: another name. */
-static int64_t parse_numbered_name(const char *path, const char *before, const char *behind)
+static int64_t parse_numbered_name(const char *path, const char *prefix, const char *suffix)
 {
 	const char *slash = strrchr(path, '/'), *pos = slash ? slash + 1 : path;
 	uint64_t number;
 
-	if (strncmp(pos, before, strlen(before)) != 0)
+	if (strncmp(pos, prefix, strlen(prefix)) != 0)
 		return -1;
-	pos += strlen(before);
-	if (!jp_number_take(&pos, 10, INT32_MAX, &number) || strcmp(pos, behind) != 0)
+	pos += strlen(prefix);
+	if (!jp_number_take(&pos, 10, INT32_MAX, &number) || strcmp(pos, suffix) != 0)
 		return -1;
 	return (int64_t)number;
 }
@@ -33,7 +33,7 @@ static int64_t parse_numbered_name(const char *path, const char *before, const c
 static ssize_t read_head(struct jp_lint_file *file, struct jp_jitdump_header *header,
 			 struct jp_error *err)
 {
-	uint64_t size, real = jp_clock_ns(CLOCK_REALTIME), changed;
+	uint64_t size, realtime = jp_clock_ns(CLOCK_REALTIME), changed;
 	jp_cleanup_close int fd = jp_untrusted_open(file->path, -1, &size, err);
 	ssize_t nr_read;
 
@@ -48,8 +48,8 @@ static ssize_t read_head(struct jp_lint_file *file, struct jp_jitdump_header *he
 	changed = (uint64_t)file->status.st_mtim.tv_sec * JP_NS_PER_S +
 		  (uint64_t)file->status.st_mtim.tv_nsec;
 	/* Only a change since this boot can be expressed in CLOCK_MONOTONIC. */
-	if (changed <= real && real - changed < file->now)
-		file->change_time = file->now - (real - changed);
+	if (changed <= realtime && realtime - changed < file->now)
+		file->change_time = file->now - (realtime - changed);
 	return nr_read;
 }
 

@@ -9,13 +9,13 @@
 /* Longest name in perf: its struct symbol stores the length in 16 bits. */
 enum { LONGEST = 65535 };
 
-static void check_empty_name(struct jp_lint_findings *findings, uint64_t place, const char *name)
+static void check_empty_name(struct jp_lint_findings *findings, uint64_t position, const char *name)
 {
 	if (!*name)
-		jp_lint_found(findings, place, "no name");
+		jp_lint_found(findings, position, "no name");
 }
 
-static void check_utf8(struct jp_lint_findings *findings, uint64_t place, const char *name)
+static void check_utf8(struct jp_lint_findings *findings, uint64_t position, const char *name)
 {
 	const unsigned char *byte = (const unsigned char *)name;
 
@@ -23,20 +23,20 @@ static void check_utf8(struct jp_lint_findings *findings, uint64_t place, const 
 		length = jp_utf8_length(byte);
 		if (length)
 			continue;
-		jp_lint_found(findings, place, "byte 0x%02x at %td of the name is not UTF-8", *byte,
-			      (const char *)byte - name);
+		jp_lint_found(findings, position, "byte 0x%02x at %td of the name is not UTF-8",
+			      *byte, (const char *)byte - name);
 		return;
 	}
 }
 
-static void check_control(struct jp_lint_findings *findings, uint64_t place, const char *name)
+static void check_control(struct jp_lint_findings *findings, uint64_t position, const char *name)
 {
 	for (const char *byte = name; *byte;) {
 		const unsigned int is_printable = jp_printable_length(byte);
 		const unsigned int length = jp_utf8_length((const unsigned char *)byte);
 
 		if (!is_printable && length) {
-			jp_lint_found(findings, place,
+			jp_lint_found(findings, position,
 				      "control character 0x%02x at %td of the name: it ends up in "
 				      "tables and on terminals",
 				      jp_utf8_code((const unsigned char *)byte, length),
@@ -47,13 +47,13 @@ static void check_control(struct jp_lint_findings *findings, uint64_t place, con
 	}
 }
 
-static void check_length(struct jp_lint_findings *findings, uint64_t place, const char *name)
+static void check_length(struct jp_lint_findings *findings, uint64_t position, const char *name)
 {
 	size_t length = strlen(name);
 
 	if (length > LONGEST)
-		jp_lint_found(findings, place, "a name of %zu bytes; perf reads at most %d", length,
-			      LONGEST);
+		jp_lint_found(findings, position, "a name of %zu bytes; perf reads at most %d",
+			      length, LONGEST);
 }
 
 static const struct jp_lint_rule rules[] = {

@@ -83,13 +83,13 @@ static void check_index(const struct jp_lint_dump *dump, struct jp_lint_findings
 	jp_map_free(&by_index);
 }
 
-/* Calls @found for each line that shares an address with another line whose start is equal or
+/* Calls @report for each line that shares an address with another line whose start is equal or
  * lower.
  */
 static void visit_overlaps(const struct jp_lint_map *map, struct jp_lint_findings *findings,
-			   void (*found)(struct jp_lint_findings *findings,
-					 const struct jp_lint_code *code,
-					 const struct jp_lint_code *other))
+			   void (*report)(struct jp_lint_findings *findings,
+					  const struct jp_lint_code *code,
+					  const struct jp_lint_code *other))
 {
 	size_t count;
 	struct jp_lint_code *codes = jp_lint_code_of_map(map, &count, findings), *widest = codes;
@@ -99,9 +99,9 @@ static void visit_overlaps(const struct jp_lint_map *map, struct jp_lint_finding
 	jp_lint_code_sort(codes, count);
 	for (struct jp_lint_code *code = codes + 1; code < codes + count; code++) {
 		if (code->start == code[-1].start)
-			found(findings, code, code - 1);
+			report(findings, code, code - 1);
 		else if (code->start < widest->end)
-			found(findings, code, widest);
+			report(findings, code, widest);
 		if (code->end > widest->end)
 			widest = code;
 	}
@@ -109,13 +109,13 @@ static void visit_overlaps(const struct jp_lint_map *map, struct jp_lint_finding
 }
 
 static void report_overlap(struct jp_lint_findings *findings, const struct jp_lint_code *code,
-			   const struct jp_lint_code *other)
+			   const struct jp_lint_code *other_code)
 {
-	if (code->start != other->start)
+	if (code->start != other_code->start)
 		jp_lint_found(findings, code->place,
 			      "'%.80s' at 0x%" PRIx64 " overlaps '%.80s' of line %" PRIu64
 			      ": all other lines decide which of them perf finds",
-			      code->name, code->start, other->name, other->place);
+			      code->name, code->start, other_code->name, other_code->place);
 }
 
 static void check_map_overlap(const struct jp_lint_map *map, struct jp_lint_findings *findings)
@@ -124,13 +124,13 @@ static void check_map_overlap(const struct jp_lint_map *map, struct jp_lint_find
 }
 
 static void report_reuse(struct jp_lint_findings *findings, const struct jp_lint_code *code,
-			 const struct jp_lint_code *other)
+			 const struct jp_lint_code *other_code)
 {
-	if (code->start == other->start && strcmp(code->name, other->name) != 0)
+	if (code->start == other_code->start && strcmp(code->name, other_code->name) != 0)
 		jp_lint_found(findings, code->place,
 			      "'%.80s' starts at 0x%" PRIx64 " as '%.80s' of line %" PRIu64
 			      ": a perf map has no times, one of the names is given to both",
-			      code->name, code->start, other->name, other->place);
+			      code->name, code->start, other_code->name, other_code->place);
 }
 
 static void check_map_reuse(const struct jp_lint_map *map, struct jp_lint_findings *findings)
@@ -139,12 +139,12 @@ static void check_map_reuse(const struct jp_lint_map *map, struct jp_lint_findin
 }
 
 static void report_repeat(struct jp_lint_findings *findings, const struct jp_lint_code *code,
-			  const struct jp_lint_code *other)
+			  const struct jp_lint_code *other_code)
 {
-	if (code->start == other->start && strcmp(code->name, other->name) == 0)
+	if (code->start == other_code->start && strcmp(code->name, other_code->name) == 0)
 		jp_lint_found(findings, code->place,
 			      "'%.80s' at 0x%" PRIx64 " again, as in line %" PRIu64, code->name,
-			      code->start, other->place);
+			      code->start, other_code->place);
 }
 
 static void check_map_repeat(const struct jp_lint_map *map, struct jp_lint_findings *findings)

@@ -16,11 +16,13 @@ enum { MOST_LINES = 1 << 24 };
 
 static int keep_bad_line(struct jp_lint_map *map, uint32_t number, const char *reason)
 {
-	struct jp_lint_bad_lines *bad = map->nr_bad ? &map->bad_lines[map->nr_bad - 1] : NULL;
+	struct jp_lint_bad_lines *last_lines =
+		map->nr_bad ? &map->bad_lines[map->nr_bad - 1] : NULL;
 
 	map->nr_bad_lines++;
-	if (bad && bad->reason == reason && bad->first + bad->count == number) {
-		bad->count++;
+	if (last_lines && last_lines->reason == reason &&
+	    last_lines->first + last_lines->count == number) {
+		last_lines->count++;
 		return 0;
 	}
 	return jp_array_append(&map->bad_lines, &map->nr_bad, &map->bad_capacity,

@@ -22,16 +22,16 @@ static void put_text(const char *text)
 		printf("\\x%02x", (unsigned char)*text);
 }
 
-static void put_head(const char *name, const struct jp_lint_findings *findings, uint64_t place,
+static void put_head(const char *name, const struct jp_lint_findings *findings, uint64_t position,
 		     enum jp_lint_level level)
 {
 	put_text(name);
-	if (place == JP_LINT_WHOLE)
+	if (position == JP_LINT_WHOLE)
 		printf(": ");
 	else
 		printf(strcmp(findings->kind, "process") == 0 ? ": %s 0x%" PRIx64 ": "
 							      : ": %s %" PRIu64 ": ",
-		       get_place_name(findings), place);
+		       get_place_name(findings), position);
 	printf("%s: ", jp_lint_level_name(level));
 }
 

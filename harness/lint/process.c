@@ -78,21 +78,21 @@ static int add_file(struct jp_lint_process *process, const char *root, const cha
 	char ***list = dump ? &process->dumps : &process->perf_maps, **added;
 	size_t *count = dump ? &process->nr_dumps : &process->nr_perf_maps;
 	size_t length = strlen(base);
-	struct jp_text *seen;
+	struct jp_text *known_path;
 	char path[PATH_MAX];
 
 	map &= length > 4 && strcmp(base + length - 4, ".map") == 0;
 	if ((!dump && !map) || *name != '/' ||
 	    jp_path_build(path, sizeof(path), NULL, "%s%s", root, name) || access(path, F_OK))
 		return 0;
-	seen = jp_text_keep(&process->paths, path, strlen(path));
-	if (!seen || seen->value)
-		return seen ? 0 : -ENOMEM;
+	known_path = jp_text_keep(&process->paths, path, strlen(path));
+	if (!known_path || known_path->value)
+		return known_path ? 0 : -ENOMEM;
 	added = jp_array_push(list, count,
 			      dump ? &process->dumps_capacity : &process->perf_maps_capacity);
 	if (!added || !(*added = strdup(path)))
 		return -ENOMEM;
-	seen->value = seen; /* a value marks the file as listed */
+	known_path->value = known_path; /* a value marks the file as listed */
 	return 0;
 }
 

@@ -31,11 +31,11 @@ static void check_map_sizes(const struct jp_lint_map *map, struct jp_lint_findin
 				map->lines[i].name);
 }
 
-static void check_address(struct jp_lint_findings *findings, uint64_t place, uint64_t start,
+static void check_address(struct jp_lint_findings *findings, uint64_t position, uint64_t start,
 			  uint64_t size)
 {
 	if (!start || start >= KERNEL || size > KERNEL - start)
-		jp_lint_found(findings, place,
+		jp_lint_found(findings, position,
 			      "%" PRIu64 " bytes at 0x%" PRIx64 ": no process has code there", size,
 			      start);
 }

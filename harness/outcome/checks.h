@@ -40,8 +40,9 @@ void jp_check_enough_acts(const struct jp_evidence *evidence, const char *dir,
 void jp_check_evidence(struct jp_result *result);
 
 /* Checks that judging rejected a control (a deliberately wrong capture), and only for its
- * deliberate error (control.c). @again: the findings after the omitted data was added back. */
-void jp_check_control(const struct jp_findings *again, struct jp_result *result);
+ * deliberate error (control.c). @control_findings: the findings after the omitted data was added
+ * back. */
+void jp_check_control(const struct jp_findings *control_findings, struct jp_result *result);
 
 /* Returns whether @dir has the last output of a crashed profiler; then @result is final
  * (crash.c). */

@@ -13,28 +13,28 @@ static bool is_listed(const struct jp_findings *findings, const struct jp_except
 	return false;
 }
 
-/* Checks that the capture has no faults after what the control left out was added back. @again: the
- * findings about this capture. */
-static void check_added_back(const struct jp_findings *again, struct jp_result *result)
+/* Checks that the capture has no faults after what the control left out was added back.
+ * @control_findings: the findings about this capture. */
+static void check_added_back(const struct jp_findings *control_findings, struct jp_result *result)
 {
-	if (*again->error) {
-		jp_note(result, JP_ERROR, "%s", again->error);
+	if (*control_findings->error) {
+		jp_note(result, JP_ERROR, "%s", control_findings->error);
 		return;
 	}
-	for (size_t i = 0; i < again->nr_exceptions; i++) {
-		const struct jp_exception *left = &again->exceptions[i];
-		bool new = !is_listed(&result->findings, left);
+	for (size_t i = 0; i < control_findings->nr_exceptions; i++) {
+		const struct jp_exception *missing = &control_findings->exceptions[i];
+		bool is_new = !is_listed(&result->findings, missing);
 
 		/* Exceptions that the capture also has without the added data are listed already.
 		 * Describe a new one here. */
 		jp_note(result, JP_FAIL,
 			"%s: after the left-out data was added back, %" PRIu64
 			" remain with cause %s%s%s",
-			left->metric, left->count, left->cause, new ? ": " : "",
-			new ? left->example : "");
+			missing->metric, missing->count, missing->cause, is_new ? ": " : "",
+			is_new ? missing->example : "");
 	}
-	for (size_t i = 0; i < again->nr_metrics; i++) {
-		const struct jp_metric *metric = &again->metrics[i];
+	for (size_t i = 0; i < control_findings->nr_metrics; i++) {
+		const struct jp_metric *metric = &control_findings->metrics[i];
 		const struct jp_metric *before =
 			jp_findings_find_metric(&result->findings, metric->name);
 
@@ -51,28 +51,28 @@ static void check_added_back(const struct jp_findings *again, struct jp_result *
 	}
 }
 
-void jp_check_control(const struct jp_findings *again, struct jp_result *result)
+void jp_check_control(const struct jp_findings *control_findings, struct jp_result *result)
 {
 	const char *cause = result->cas->control;
 	const struct jp_findings *findings = &result->findings;
-	uint64_t caught = 0;
+	uint64_t nr_caught = 0;
 
 	for (size_t i = 0; i < findings->nr_exceptions; i++) {
 		const struct jp_exception *exception = &findings->exceptions[i];
 
 		if (strcmp(exception->cause, cause) == 0)
-			caught += exception->count;
+			nr_caught += exception->count;
 		else
 			jp_note(result, JP_FAIL,
 				"%s: %" PRIu64 " with cause %s; this control allows only cause %s",
 				exception->metric, exception->count, exception->cause, cause);
 	}
-	if (!caught)
+	if (!nr_caught)
 		jp_note(result, JP_FAIL, "not caught: no exception has the cause %s", cause);
-	check_added_back(again, result);
+	check_added_back(control_findings, result);
 	if (result->outcome == JP_PASS)
 		jp_note(result, JP_PASS,
 			"caught: %" PRIu64 " exceptions, all of cause %s; after adding back: 0 "
 			"broken stacks, 0 exceptions",
-			caught, cause);
+			nr_caught, cause);
 }

@@ -13,7 +13,7 @@
 static const struct jp_expectation *find_allowance(const struct jp_case *cas, uint64_t out_of_scope,
 						   const struct jp_exception *exception)
 {
-	const struct jp_findings none = {0};
+	const struct jp_findings no_findings = {0};
 
 	for (size_t i = 0; i < cas->nr_expectations; i++) {
 		const struct jp_expectation *allow = &cas->expectations[i];
@@ -22,26 +22,26 @@ static const struct jp_expectation *find_allowance(const struct jp_case *cas, ui
 		    strcmp(allow->metric, exception->metric) == 0)
 			return allow;
 	}
-	return jp_excuse_find(cas, &none, exception);
+	return jp_excuse_find(cas, &no_findings, exception);
 }
 
 /* Judges a crash. @words: "VERB SIGNAL WHY", as jp_profiler_crashed() writes it. */
 static void judge_crash(const char *dir, char *words, struct jp_result *result)
 {
-	char *rest = words, *verb = strsep(&rest, " "), *signal = strsep(&rest, " ");
+	char *tail = words, *verb = strsep(&tail, " "), *signal = strsep(&tail, " ");
 	jp_cleanup_free char *environment = NULL;
 	struct jp_exception exception = {.cause = "tool-crash", .count = 1};
 	const struct jp_expectation *allow;
 	size_t size;
 
 	result->outcome = JP_ERROR;
-	if (!rest) {
+	if (!tail) {
 		snprintf(result->reasons, sizeof(result->reasons),
 			 "%s/crash: expected what was done, a signal, 'refused' or '-', and words",
 			 dir);
 		return;
 	}
-	snprintf(result->reasons, sizeof(result->reasons), "%s", rest);
+	snprintf(result->reasons, sizeof(result->reasons), "%s", tail);
 	if (strcmp(signal, "refused") == 0) {
 		exception.cause = "refused";
 	} else if (strcmp(signal, "-") != 0) {

@@ -27,14 +27,14 @@ static uint64_t read_number(const char *environment, const char *key)
 /* Compares the value of one key with @recorded, that of another file. @recorded "": the other file
  * does not state it. */
 static void check_text(struct jp_result *result, const char *environment, const char *key,
-		       const char *where, const char *recorded)
+		       const char *place_text, const char *recorded)
 {
 	const char *const path[] = {key, NULL};
 	char stated[128];
 
 	if (*recorded && jp_json_find(environment, path, stated, sizeof(stated)) &&
 	    strcmp(stated, recorded) != 0)
-		jp_note(result, JP_ERROR, "env.json states %s %s, %s %s", key, stated, where,
+		jp_note(result, JP_ERROR, "env.json states %s %s, %s %s", key, stated, place_text,
 			recorded);
 }
 

@@ -67,15 +67,16 @@ static bool is_cause(const char *name, const void *context)
 
 /* Returns for how many words of @list holds(word, @context) is true. Adds the number of all words
  * to *@nr_words. */
-static unsigned count_words(const char *list, bool (*holds)(const char *word, const void *context),
+static unsigned count_words(const char *list,
+			    bool (*matches)(const char *word, const void *context),
 			    const void *context, unsigned *nr_words)
 {
-	char words[400], *rest = words, *word;
+	char words[400], *tail = words, *word;
 	unsigned count = 0;
 
 	snprintf(words, sizeof(words), "%s", list);
-	for (; (word = strsep(&rest, " ")); ++*nr_words)
-		count += holds(word, context);
+	for (; (word = strsep(&tail, " ")); ++*nr_words)
+		count += matches(word, context);
 	return count;
 }
 
@@ -120,15 +121,15 @@ static double find_number(const char *bound, const struct jp_findings *findings,
 static struct jp_expectation *make_allowance(const char *reason,
 					     const struct jp_exception *exception)
 {
-	static struct jp_expectation made[MOST];
-	struct jp_expectation *expectation = made;
+	static struct jp_expectation allowances[MOST];
+	struct jp_expectation *expectation = allowances;
 
-	while (expectation < made + MOST && expectation->reason &&
+	while (expectation < allowances + MOST && expectation->reason &&
 	       (expectation->reason != reason ||
 		strcmp(expectation->metric, exception->metric) != 0 ||
 		strcmp(expectation->allow, exception->cause) != 0))
 		expectation++;
-	if (expectation == made + MOST)
+	if (expectation == allowances + MOST)
 		return NULL;
 	*expectation = (struct jp_expectation){.min = -INFINITY, .max = INFINITY, .reason = reason};
 	snprintf(expectation->metric, sizeof(expectation->metric), "%s", exception->metric);
@@ -206,28 +207,30 @@ static double count_excused_exceptions(const struct excuses *excuses,
 	return fmin(sum, (double)part);
 }
 
-/* Returns an `allow` line. Its limit is that of @first for the launched image, plus that of @later
- * for later images, plus the larger of both for inherited code. */
+/* Returns an `allow` line. Its limit is that of @first for the launched image, plus that of
+ * @later_excuses for later images, plus the larger of both for inherited code. */
 static const struct jp_expectation *allow_parts(const struct excuses *first,
-						const struct excuses *later,
+						const struct excuses *later_excuses,
 						const struct jp_findings *findings,
 						const struct jp_exception *exception)
 {
 	struct jp_expectation *expectation =
-		make_allowance((first->list[0] ?: later->list[0])->reason, exception);
+		make_allowance((first->list[0] ?: later_excuses->list[0])->reason, exception);
 	const uint64_t inherited = exception->in_first + exception->in_later + exception->inherited
 					   ? exception->inherited
 					   : exception->count;
 
-	if (expectation && memcmp(first, later, sizeof(*first)) == 0)
+	if (expectation && memcmp(first, later_excuses, sizeof(*first)) == 0)
 		expectation->max =
 			count_excused_exceptions(first, findings, exception, exception->count);
 	else if (expectation)
 		expectation->max =
 			count_excused_exceptions(first, findings, exception, exception->in_first) +
-			count_excused_exceptions(later, findings, exception, exception->in_later) +
+			count_excused_exceptions(later_excuses, findings, exception,
+						 exception->in_later) +
 			fmax(count_excused_exceptions(first, findings, exception, inherited),
-			     count_excused_exceptions(later, findings, exception, inherited));
+			     count_excused_exceptions(later_excuses, findings, exception,
+						      inherited));
 	return expectation;
 }
 
@@ -237,16 +240,16 @@ const struct jp_expectation *jp_excuse_find(const struct jp_case *cas,
 {
 	const struct publishing publishing[] = {{cas, cas->publish},
 						{cas, jp_case_publish_children(cas)}};
-	struct excuses first, later;
+	struct excuses first, later_excuses;
 
 	/* For `judge --truth`, the options of the workload are unknown. */
 	if (cas->control || !jp_registry_find(JP_WORKLOAD, cas->workload_argv[0]))
 		return NULL;
 	first = find_excuses(&publishing[0], findings, exception);
-	later = find_excuses(&publishing[1], findings, exception);
-	if (!first.count && !later.count)
+	later_excuses = find_excuses(&publishing[1], findings, exception);
+	if (!first.count && !later_excuses.count)
 		return NULL;
-	if (first.count == 1 && later.count == 1 && first.list[0] == later.list[0])
+	if (first.count == 1 && later_excuses.count == 1 && first.list[0] == later_excuses.list[0])
 		return make_bounded_allowance(first.list[0], findings, exception);
-	return allow_parts(&first, &later, findings, exception);
+	return allow_parts(&first, &later_excuses, findings, exception);
 }

@@ -181,16 +181,17 @@ enum jp_outcome jp_expect_compare_with_bound(const struct jp_expectation *allow,
 	if (allow->is_predicted || (!some.k && allow->min <= 0))
 		return JP_PASS;
 	if (allow->limit[0]) {
-		const struct jp_metric *most = jp_findings_find_metric(findings, allow->limit);
+		const struct jp_metric *metric = jp_findings_find_metric(findings, allow->limit);
 
-		if (most && some.k <= most->k)
+		if (metric && some.k <= metric->k)
 			return JP_PASS;
 		snprintf(reason, size,
 			 "%s: %" PRIu64 " with cause %s; allowed at most the %s %s (%s)",
 			 allow->metric, some.k, allow->allow,
-			 most ? jp_expect_format_metric(most, figure, sizeof(figure)) : "missing",
+			 metric ? jp_expect_format_metric(metric, figure, sizeof(figure))
+				: "missing",
 			 allow->limit, allow->reason);
-		return most ? JP_FAIL : JP_ERROR;
+		return metric ? JP_FAIL : JP_ERROR;
 	}
 	if (metrics && metrics->rate)
 		some = jp_metric_rate(allow->metric, some.k, metrics->n);

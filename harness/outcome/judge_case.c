@@ -99,15 +99,15 @@ static void check_bounds(const struct jp_case *cas, uint32_t version, struct jp_
 	}
 }
 
-/* Stores the validators' findings in @result. For a control, stores in @again the findings after
- * what it left out was added back. Returns false if there is nothing to judge. */
+/* Stores the validators' findings in @result. For a control, stores in @control_findings the
+ * findings after what it left out was added back. Returns false if there is nothing to judge. */
 static bool judge_evidence(const struct jp_case *cas, const char *dir, const char *environment,
-			   struct jp_result *result, struct jp_findings *again)
+			   struct jp_result *result, struct jp_findings *control_findings)
 {
-	const struct jp_asked asked = {.names = cas->publish || cas->inject,
-				       .injected = cas->inject,
-				       .methods = cas->methods,
-				       .listener = result->listener};
+	const struct jp_asked requested = {.names = cas->publish || cas->inject,
+					   .injected = cas->inject,
+					   .methods = cas->methods,
+					   .listener = result->listener};
 	const struct jp_control *control =
 		cas->control ? jp_registry_find(JP_CONTROL, cas->control) : NULL;
 	struct jp_judgement judgement = {0};
@@ -120,14 +120,14 @@ static bool judge_evidence(const struct jp_case *cas, const char *dir, const cha
 		return false;
 	}
 	evidence = jp_evidence_load(dir, &err);
-	if (!evidence || jp_judge(evidence, &asked, control, &judgement, &err)) {
+	if (!evidence || jp_judge(evidence, &requested, control, &judgement, &err)) {
 		jp_note(result, JP_ERROR, "%s", err.text);
 		failed = -1;
 	} else {
 		result->info = judgement.info;
 		result->tells_losses = !evidence->declared.no_losses;
 		result->findings = judgement.findings;
-		*again = judgement.again;
+		*control_findings = judgement.again;
 		jp_check_window(evidence, result);
 		jp_check_stated(evidence, &judgement.file, environment, result);
 		result->contradicted = result->outcome == JP_ERROR || result->findings.contradicted;
@@ -157,7 +157,7 @@ static void note_slow_capture(struct jp_result *result)
 }
 
 static void judge_findings(const struct jp_case *cas, struct jp_result *result,
-			   const struct jp_findings *again)
+			   const struct jp_findings *control_findings)
 {
 	if (result->outcome != JP_ERROR)
 		jp_check_samples_elsewhere(result);
@@ -173,7 +173,7 @@ static void judge_findings(const struct jp_case *cas, struct jp_result *result,
 		return;
 	check_expectations(cas, result);
 	if (cas->control)
-		jp_check_control(again, result);
+		jp_check_control(control_findings, result);
 	else
 		check_exceptions(cas, result);
 	apply_xfail(cas, result);
@@ -193,7 +193,7 @@ static void check_shortage(struct jp_result *result)
 
 void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result *result)
 {
-	struct jp_findings again = {0};
+	struct jp_findings control_findings = {0};
 	jp_cleanup_free char *environment = NULL;
 	size_t size;
 
@@ -205,13 +205,13 @@ void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result 
 	result->contradicted = false;
 	result->reasons[0] = '\0';
 	environment = jp_run_dir_read(dir, "env.json", &size);
-	if (!judge_evidence(cas, dir, environment, result, &again)) {
+	if (!judge_evidence(cas, dir, environment, result, &control_findings)) {
 		check_shortage(result);
 		return;
 	}
 	result->out_of_scope = jp_expect_scopes(cas, environment);
-	judge_findings(cas, result, &again);
+	judge_findings(cas, result, &control_findings);
 	note_slow_capture(result);
-	jp_findings_free(&again);
+	jp_findings_free(&control_findings);
 	check_shortage(result);
 }

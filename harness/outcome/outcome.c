@@ -18,17 +18,17 @@ const char *jp_outcome_text(enum jp_outcome outcome)
 
 void jp_note(struct jp_result *result, enum jp_outcome outcome, const char *fmt, ...)
 {
-	size_t used = strlen(result->reasons), capacity = sizeof(result->reasons) - used;
+	size_t length = strlen(result->reasons), capacity = sizeof(result->reasons) - length;
 	va_list ap;
 
 	if (outcome == JP_FAIL || (outcome == JP_ERROR && result->outcome != JP_FAIL))
 		result->outcome = outcome;
-	if (used && capacity > 1) {
-		result->reasons[used++] = '\n';
-		result->reasons[used] = '\0';
+	if (length && capacity > 1) {
+		result->reasons[length++] = '\n';
+		result->reasons[length] = '\0';
 		capacity--;
 	}
 	va_start(ap, fmt);
-	vsnprintf(result->reasons + used, capacity, fmt, ap);
+	vsnprintf(result->reasons + length, capacity, fmt, ap);
 	va_end(ap);
 }

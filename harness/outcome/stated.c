@@ -33,15 +33,16 @@ static bool is_own_capture(const struct jp_case *cas)
 }
 
 static void check_number(struct jp_result *result, const char *option, const char *key,
-			 uint64_t stated)
+			 uint64_t stated_value)
 {
 	const char *text = find_option(result->cas, option);
-	uint64_t requested;
+	uint64_t requested_value;
 
-	if (text && jp_number(text, 0, UINT64_MAX, &requested) && requested != stated)
+	if (text && jp_number(text, 0, UINT64_MAX, &requested_value) &&
+	    requested_value != stated_value)
 		jp_note(result, JP_ERROR,
 			"the capture states %s %" PRIu64 "; the case asks for %" PRIu64, key,
-			stated, requested);
+			stated_value, requested_value);
 }
 
 static void check_text(struct jp_result *result, const char *key, const char *stated,

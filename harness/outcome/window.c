@@ -65,11 +65,11 @@ void jp_check_window(const struct jp_evidence *evidence, struct jp_result *resul
 		jp_note(result, JP_ERROR,
 			"the capture states that it synthesized %s, the runner asked for %s",
 			info->policy, jp_synth_text((enum jp_synth)watched->synth));
-	for (const struct bounds *one = bounds; one < bounds + sizeof(bounds) / sizeof(*bounds);
-	     one++)
-		if (one->value < one->min || one->value > one->max)
+	for (const struct bounds *bound = bounds; bound < bounds + sizeof(bounds) / sizeof(*bounds);
+	     bound++)
+		if (bound->value < bound->min || bound->value > bound->max)
 			jp_note(result, JP_ERROR,
 				"the capture states %s %" PRIu64 "; the runner saw %" PRIu64
 				" to %" PRIu64,
-				one->key, one->value, one->min, one->max);
+				bound->key, bound->value, bound->min, bound->max);
 }

@@ -23,19 +23,19 @@ static void write_place(struct jp_json *json, const struct jp_blame *blame)
 
 static void write_cause(struct jp_json *json, const struct jp_blamed *cause)
 {
-	const struct jp_blame *worst = cause->places[0];
+	const struct jp_blame *main_place = cause->places[0];
 
 	jp_json_object(json, NULL);
 	jp_json_string(json, "id", cause->cause->id);
 	jp_json_string(json, "text", cause->cause->text);
 	jp_json_double(json, "share", cause->share);
 	jp_json_u64(json, "samples", cause->samples);
-	write_place(json, worst);
+	write_place(json, main_place);
 	jp_json_array(json, "evidence");
-	for (size_t i = 0; i < worst->nr_evidence; i++)
-		jp_json_string(json, NULL, worst->evidence[i]);
+	for (size_t i = 0; i < main_place->nr_evidence; i++)
+		jp_json_string(json, NULL, main_place->evidence[i]);
 	jp_json_end(json);
-	jp_json_string(json, "remedy", worst->remedy);
+	jp_json_string(json, "remedy", main_place->remedy);
 	jp_json_string(json, "study", cause->cause->study);
 	jp_json_array(json, "places");
 	for (size_t i = 0; i < cause->nr_places; i++) {

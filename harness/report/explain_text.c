@@ -39,14 +39,14 @@ static void print_where(FILE *out, const struct jp_blame *blame)
 static void print_cause(FILE *out, const struct jp_explain_shown *shown,
 			const struct jp_blamed *cause, double share)
 {
-	const struct jp_blame *worst = cause->places[0];
+	const struct jp_blame *main_place = cause->places[0];
 
 	fprintf(out, "\n%5.1f %%  %s: %s\n", 100 * share, cause->cause->id, cause->cause->text);
 	if (cause->below)
 		fprintf(out, "         a consequence of %s, whose remedy repairs it, too\n",
 			cause->below->id);
 	const size_t places = shown->all_places ? MOST_PLACES : 1,
-		     lines = shown->all_places ? worst->nr_evidence : 1;
+		     lines = shown->all_places ? main_place->nr_evidence : 1;
 
 	for (size_t i = 0; i < cause->nr_places && i < places; i++) {
 		const struct jp_blame *blame = cause->places[i];
@@ -61,14 +61,14 @@ static void print_cause(FILE *out, const struct jp_explain_shown *shown,
 	}
 	if (cause->nr_places > places)
 		fprintf(out, "         and in %zu more places\n", cause->nr_places - places);
-	for (size_t i = 0; i < worst->nr_evidence && i < lines; i++) {
+	for (size_t i = 0; i < main_place->nr_evidence && i < lines; i++) {
 		fprintf(out, "         - ");
-		print_untrusted(out, worst->evidence[i]);
+		print_untrusted(out, main_place->evidence[i]);
 		fputc('\n', out);
 	}
-	if (*worst->remedy) {
+	if (*main_place->remedy) {
 		fputs(shown->width ? "         remedy:\n  " : "         remedy: ", out);
-		print_untrusted(out, worst->remedy);
+		print_untrusted(out, main_place->remedy);
 		fputc('\n', out);
 	}
 	if (cause->cause->study && shown->all_places)

@@ -65,7 +65,7 @@ void jp_accounts_explain(FILE *out, const struct jp_accounts *accounts, const ch
 {
 	const struct jp_metric_text *text, *printed[MOST_TEXTS];
 	size_t count = 0;
-	char line[200], shortened[1024];
+	char line[200], short_text[1024];
 
 	for (size_t i = 0; i < accounts->count; i++)
 		for (size_t class = 0; class < accounts->accounts[i].nr_classes; class ++) {
@@ -81,8 +81,8 @@ void jp_accounts_explain(FILE *out, const struct jp_accounts *accounts, const ch
 			snprintf(line, sizeof(line), "%sclass %s: %s", mark,
 				 strchr(text->name, '.') + 1, text->text);
 			fprintf(out, "%s\n",
-				width ? jp_terminal_shorten(line, width, JP_CUT_END, shortened,
-							    sizeof(shortened))
+				width ? jp_terminal_shorten(line, width, JP_CUT_END, short_text,
+							    sizeof(short_text))
 				      : line);
 		}
 }
@@ -111,25 +111,27 @@ void jp_figures_print(FILE *out, const struct jp_result *result, const char *mar
 {
 	for (size_t i = 0; i < result->findings.nr_metrics; i++) {
 		const struct jp_metric *metric = &result->findings.metrics[i];
-		const struct jp_expectation *of = jp_expect_find_range(result, metric->name);
+		const struct jp_expectation *expectation =
+			jp_expect_find_range(result, metric->name);
 		const char *text = jp_figures_text(metric->name);
 		char range[80], line[512];
 		unsigned int column;
-		int used;
+		int length;
 
-		if (!metric->k && !metric->n && !of)
+		if (!metric->k && !metric->n && !expectation)
 			continue;
-		used = snprintf(line, sizeof(line), "%" PRIu64, metric->k);
+		length = snprintf(line, sizeof(line), "%" PRIu64, metric->k);
 		if (metric->rate)
-			used += snprintf(line + used, sizeof(line) - (size_t)used, " of %" PRIu64,
-					 metric->n);
-		if (of)
-			used += snprintf(line + used, sizeof(line) - (size_t)used, "; expected %s",
-					 jp_expect_range(of, range, sizeof(range)));
-		used += snprintf(line + used, sizeof(line) - (size_t)used, "%s%s",
-				 *text ? ": " : "", text);
+			length += snprintf(line + length, sizeof(line) - (size_t)length,
+					   " of %" PRIu64, metric->n);
+		if (expectation)
+			length += snprintf(line + length, sizeof(line) - (size_t)length,
+					   "; expected %s",
+					   jp_expect_range(expectation, range, sizeof(range)));
+		length += snprintf(line + length, sizeof(line) - (size_t)length, "%s%s",
+				   *text ? ": " : "", text);
 		if (metric->rate)
-			snprintf(line + used, sizeof(line) - (size_t)used, " (%.2f to %.2f %%)",
+			snprintf(line + length, sizeof(line) - (size_t)length, " (%.2f to %.2f %%)",
 				 100 * metric->lo, 100 * metric->hi);
 		column = (unsigned int)fprintf(out, "%s%-21s ", mark, metric->name);
 		if (width)

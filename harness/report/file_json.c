@@ -29,12 +29,12 @@ static void write_figures(struct jp_json *json, const struct jp_figures *figures
 }
 
 static uint64_t write_hows(struct jp_json *json, const char *key, const uint64_t *counts,
-			   enum jp_name_how from, enum jp_name_how end)
+			   enum jp_name_how first_source, enum jp_name_how end)
 {
 	uint64_t sum = 0;
 
 	jp_json_object(json, key);
-	for (enum jp_name_how how = from; how < end; how++) {
+	for (enum jp_name_how how = first_source; how < end; how++) {
 		jp_json_u64(json, jp_name_how_text[how], counts[how]);
 		sum += counts[how];
 	}

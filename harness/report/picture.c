@@ -15,11 +15,11 @@
 
 static int keep_string(struct jp_picture *picture, const char *text, size_t *number)
 {
-	const struct jp_text *kept = jp_text_keep(&picture->strings, text, strlen(text));
+	const struct jp_text *stored = jp_text_keep(&picture->strings, text, strlen(text));
 
-	if (!kept)
+	if (!stored)
 		return -ENOMEM;
-	*number = kept->number;
+	*number = stored->number;
 	return 0;
 }
 
@@ -66,17 +66,17 @@ static int keep_stack(struct jp_picture *picture, const struct picture_naming *n
 	*number = 0;
 	for (uint64_t i = jp_min(count, (uint64_t)JP_PICTURE_FRAMES); i-- > 0;) {
 		struct jp_picture_frame frame = {.callers = (uint32_t)*number};
-		const struct jp_text *kept;
+		const struct jp_text *stored;
 		size_t name;
 
 		/* A return address may be the first byte after its function. */
 		if (keep_string(picture, name_frame(naming, sample, frames[i] - (i > 0)), &name))
 			return -ENOMEM;
 		frame.name = (uint32_t)name;
-		kept = jp_text_keep(&picture->stacks, &frame, sizeof(frame));
-		if (!kept)
+		stored = jp_text_keep(&picture->stacks, &frame, sizeof(frame));
+		if (!stored)
 			return -ENOMEM;
-		*number = kept->number;
+		*number = stored->number;
 	}
 	return 0;
 }
@@ -134,16 +134,16 @@ static int add_row(struct jp_picture *picture, const struct jp_event *sample, co
 		jp_array_push(&picture->rows, &picture->nr_rows, &picture->rows_capacity);
 
 	const struct jp_picture_thread thread = {sample->pid, sample->tid};
-	const struct jp_text *kept = jp_text_keep(&picture->threads, &thread, sizeof(thread));
+	const struct jp_text *stored = jp_text_keep(&picture->threads, &thread, sizeof(thread));
 
 	/* Stack number 0 is the empty stack. */
-	if (!row || !kept || !jp_text_keep(&picture->stacks, "", 0))
+	if (!row || !stored || !jp_text_keep(&picture->stacks, "", 0))
 		return -ENOMEM;
 	row->time = sample->time;
 	row->ip = sample->sample.ip;
 	row->sample = picture->samples - 1;
 	row->pid = sample->pid;
-	row->thread = kept->number;
+	row->thread = stored->number;
 	return keep_string(picture, method, &row->method)
 		       ?: keep_string(picture, verdict, &row->verdict)
 		       ?: keep_string(picture, cause ?: "", &row->cause);
@@ -332,22 +332,22 @@ int jp_picture_draw_perf_maps(void *context, struct jp_names *names)
 {
 	struct jp_picture *picture = context;
 	struct picture_map map = {.picture = picture};
-	struct jp_text_pool seen = {0};
+	struct jp_text_pool known_path = {0};
 
 	for (const struct jp_text *thread = picture->threads.first; thread && !map.failed;
 	     thread = thread->next) {
-		const size_t before = seen.count;
+		const size_t nr_before = known_path.count;
 		const struct jp_perf_map *lines;
 
 		/* The pid is the first member. */
 		memcpy(&map.pid, thread->bytes, sizeof(map.pid));
-		if (!jp_text_keep(&seen, &map.pid, sizeof(map.pid)))
+		if (!jp_text_keep(&known_path, &map.pid, sizeof(map.pid)))
 			map.failed = -ENOMEM;
-		lines = seen.count > before ? jp_names_map(names, map.pid, NULL) : NULL;
+		lines = known_path.count > nr_before ? jp_names_map(names, map.pid, NULL) : NULL;
 		if (lines)
 			jp_perf_map_visit_lines(lines, draw_line, &map);
 	}
-	jp_text_pool_free(&seen);
+	jp_text_pool_free(&known_path);
 	return map.failed;
 }
 

@@ -111,19 +111,19 @@ int jp_picture_ends_add_truth(struct jp_picture_ends *ends, const struct jp_trut
 static int cut_record(struct jp_picture_boxes *records, size_t i, const struct jp_picture_end *end)
 {
 	struct jp_picture_box below = records->list[i], above = below;
-	const uint64_t until = below.addr + below.size;
+	const uint64_t end_time = below.addr + below.size;
 	int failed = 0;
 
-	if (below.end_time <= end->time || until <= end->addr || end->end <= below.addr)
+	if (below.end_time <= end->time || end_time <= end->addr || end->end <= below.addr)
 		return 0;
 	records->list[i].end_time = below.start_time = above.start_time = end->time;
 	if (below.addr < end->addr) {
 		below.size = end->addr - below.addr;
 		failed = jp_picture_boxes_add(records, &below);
 	}
-	if (!failed && end->end < until) {
+	if (!failed && end->end < end_time) {
 		above.addr = end->end;
-		above.size = until - end->end;
+		above.size = end_time - end->end;
 		failed = jp_picture_boxes_add(records, &above);
 	}
 	return failed;
@@ -135,9 +135,10 @@ static int end_record(const struct jp_picture_ends *ends, const struct jp_boxes 
 		      struct jp_picture_boxes *records, size_t i, uint64_t attached)
 {
 	struct jp_picture_box *record = &records->list[i];
-	const uint64_t until = record->addr + record->size, from = record->start_time ?: attached;
+	const uint64_t end_time = record->addr + record->size,
+		       from = record->start_time ?: attached;
 	const size_t parts = records->count;
-	struct jp_box box = {record->addr, until, from + 1, UINT64_MAX};
+	struct jp_box box = {record->addr, end_time, from + 1, UINT64_MAX};
 	uint64_t *cuts = NULL;
 	size_t nr_cuts = 0, capacity = 0, item;
 	unsigned int nr_left = MOST_PARTS;
@@ -147,7 +148,7 @@ static int end_record(const struct jp_picture_ends *ends, const struct jp_boxes 
 	     !failed && nr_left && jp_boxes_find_next(boxes, record->pid, &box, &cursor, &item);) {
 		const struct jp_picture_end *end = &ends->list[item];
 
-		if (end->addr <= record->addr && until <= end->end) {
+		if (end->addr <= record->addr && end_time <= end->end) {
 			record->end_time = box.end_time = jp_min(box.end_time, end->time);
 			continue;
 		}

@@ -100,10 +100,10 @@ static void write_pairs(struct jp_json *json, const char *key, const struct jp_t
 {
 	jp_json_array(json, key);
 	for (const struct jp_text *text = pool->first; text; text = text->next) {
-		uint32_t pair[2] = {0};
+		uint32_t id_pair[2] = {0};
 
-		memcpy(pair, text->bytes, text->size);
-		write_values(json, (uint64_t[]){pair[0], pair[1]}, 2);
+		memcpy(id_pair, text->bytes, text->size);
+		write_values(json, (uint64_t[]){id_pair[0], id_pair[1]}, 2);
 	}
 	jp_json_end(json);
 }

@@ -92,11 +92,11 @@ static int guess_bands(const struct jp_picture *picture, struct jp_picture_bands
 	int failed = 0;
 
 	for (size_t i = 0; i < picture->nr_rows && !failed; i++) {
-		const struct jp_picture_bands known = {.list = bands->list, .count = count};
+		const struct jp_picture_bands known_bands = {.list = bands->list, .count = count};
 		const uint64_t page = picture->rows[i].ip & ~(uint64_t)(PAGE - 1);
 
 		/* The picture does not contain the kernel's half of the address space. */
-		if (page >> 63 || jp_picture_find_band(&known, picture->rows[i].ip) < count)
+		if (page >> 63 || jp_picture_find_band(&known_bands, picture->rows[i].ip) < count)
 			continue;
 		failed = add_band(bands, (struct jp_picture_band){.start = page,
 								  .end = page + PAGE,
@@ -203,15 +203,15 @@ static int find_levels(const struct jp_picture *picture, struct jp_picture_layou
 	if (!layout->levels)
 		return -ENOMEM;
 	for (size_t i = 0; i < picture->nr_rows && !failed; i++) {
-		size_t before;
+		size_t nr_before;
 
 		do {
 			const struct picture_cell cell =
 				find_cell(layout, &picture->rows[i], layout->levels[i]);
 
-			before = cells.count;
+			nr_before = cells.count;
 			failed = jp_text_keep(&cells, &cell, sizeof(cell)) ? 0 : -ENOMEM;
-		} while (!failed && cells.count == before && ++layout->levels[i] < LEVELS);
+		} while (!failed && cells.count == nr_before && ++layout->levels[i] < LEVELS);
 	}
 	jp_text_pool_free(&cells);
 	return failed;

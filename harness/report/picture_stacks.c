@@ -32,14 +32,14 @@ int jp_stack_move(struct jp_stack_move *move, size_t *number)
 		memcpy(&frame, move->old_stacks[old_number]->bytes, sizeof(frame));
 	}
 	while (depth--) {
-		const struct jp_text *kept;
+		const struct jp_text *stored;
 
 		memcpy(&frame, move->old_stacks[path[depth]]->bytes, sizeof(frame));
 		frame.callers = callers;
-		kept = jp_text_keep(&move->new_pool, &frame, sizeof(frame));
-		if (!kept)
+		stored = jp_text_keep(&move->new_pool, &frame, sizeof(frame));
+		if (!stored)
 			return -ENOMEM;
-		callers = move->new_numbers[path[depth]] = (uint32_t)kept->number;
+		callers = move->new_numbers[path[depth]] = (uint32_t)stored->number;
 	}
 	*number = callers;
 	return 0;

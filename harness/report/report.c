@@ -60,7 +60,7 @@ static void note_shortage(struct jp_report *report)
 		jp_shortage_describe(report->shortage.text, sizeof(report->shortage.text));
 }
 
-void jp_report_add(struct jp_report *report, int alone)
+void jp_report_add(struct jp_report *report, int is_single)
 {
 	const struct jp_result *result = &report->results[report->count++];
 	size_t size;
@@ -79,14 +79,14 @@ void jp_report_add(struct jp_report *report, int alone)
 		jp_results_write(report->jsonl, result);
 	if (report->html && jp_page_data_add_case(&report->page, result))
 		jp_shortage_note(ENOMEM);
-	out = alone >= 0 ? open_memstream(&text, &size) : NULL;
+	out = is_single >= 0 ? open_memstream(&text, &size) : NULL;
 	if (out) {
 		jp_ktap_head(out, 1);
 		jp_ktap_result(out, 1, result);
 		if (!jp_shortage_close(out, &text))
-			jp_file_write(alone, text, size);
+			jp_file_write(is_single, text, size);
 		free(text);
-	} else if (alone >= 0) {
+	} else if (is_single >= 0) {
 		jp_shortage_note(errno);
 	}
 	note_shortage(report);

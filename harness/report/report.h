@@ -29,9 +29,9 @@ struct jp_report {
 int jp_report_begin(struct jp_report *report, const struct jp_cases *cases, size_t plan);
 /* Returns where to store the next result, which starts empty. Call jp_report_add() afterwards. */
 struct jp_result *jp_report_next(struct jp_report *report);
-/* Reports the result that jp_report_next() returned. Writes it also to the descriptor @alone (-1:
- * none), as if it were the only result. */
-void jp_report_add(struct jp_report *report, int alone);
+/* Reports the result that jp_report_next() returned. Writes it also to the descriptor @is_single
+ * (-1: none), as if it were the only result. */
+void jp_report_add(struct jp_report *report, int is_single);
 /* Ends the report on a plan that was not completed, and states @reason in the files. */
 void jp_report_cut_short(struct jp_report *report, const char *reason);
 /* Prints totals and tables. Returns the exit status (docs/reading-results.md). */

@@ -33,13 +33,13 @@ bool jp_screen_is_failure(enum jp_outcome outcome)
 __attribute__((format(printf, 2, 3))) static void put_line(const struct jp_screen *screen,
 							   const char *fmt, ...)
 {
-	char line[LINE], shortened[LINE];
+	char line[LINE], short_text[LINE];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	puts(jp_terminal_shorten(line, screen->width, JP_CUT_END, shortened, sizeof(shortened)));
+	puts(jp_terminal_shorten(line, screen->width, JP_CUT_END, short_text, sizeof(short_text)));
 }
 
 /* Prints @word, quoted for a shell. Returns the number of columns. */
@@ -115,16 +115,16 @@ static void put_skips(const struct jp_screen *screen, const struct jp_result *re
 	int reasons = 0;
 
 	for (size_t i = 0; i < count && reasons < MOST_REASONS; i++) {
-		size_t before = 0, times = 0;
+		size_t nr_before = 0, times = 0;
 
 		for (size_t j = 0; j < count; j++) {
 			const bool is_same = results[j].outcome == JP_SKIP &&
 					     strcmp(results[j].reasons, results[i].reasons) == 0;
 
-			before += is_same && j < i;
+			nr_before += is_same && j < i;
 			times += is_same;
 		}
-		if (results[i].outcome != JP_SKIP || before)
+		if (results[i].outcome != JP_SKIP || nr_before)
 			continue;
 		reasons++;
 		put_line(screen, "SKIP  %zu: %.*s", times, (int)strcspn(results[i].reasons, "\n"),
@@ -176,21 +176,21 @@ static void put_totals(const struct jp_screen *screen, const struct jp_result *r
 	};
 	const double seconds = (double)(jp_clock_now() - screen->started) / (double)JP_NS_PER_S;
 	char text[400];
-	int used = snprintf(text, sizeof(text), "%zu", count);
+	int length = snprintf(text, sizeof(text), "%zu", count);
 
 	if (count < plan)
-		used += snprintf(text + used, sizeof(text) - (size_t)used, " of %zu", plan);
-	used += snprintf(text + used, sizeof(text) - (size_t)used, " %s in %.1f s",
-			 plan == 1 ? "case" : "cases", seconds);
+		length += snprintf(text + length, sizeof(text) - (size_t)length, " of %zu", plan);
+	length += snprintf(text + length, sizeof(text) - (size_t)length, " %s in %.1f s",
+			   plan == 1 ? "case" : "cases", seconds);
 	for (int outcome = 0; outcome < JP_OUTCOMES; outcome++) {
 		size_t times = 0;
 
 		for (size_t i = 0; i < count; i++)
 			times += results[i].outcome == (enum jp_outcome)outcome;
 		if (times)
-			used += snprintf(text + used, sizeof(text) - (size_t)used, "%s %zu %s",
-					 used > 0 && strchr(text, ':') ? "," : ":", times,
-					 words[outcome]);
+			length += snprintf(text + length, sizeof(text) - (size_t)length,
+					   "%s %zu %s", length > 0 && strchr(text, ':') ? "," : ":",
+					   times, words[outcome]);
 	}
 	put_line(screen, "%s", text);
 }

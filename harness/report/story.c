@@ -61,11 +61,11 @@ static int count_act(void *context, const struct jp_event *event)
 static void put_argv(unsigned int width, char *const *argv)
 {
 	char text[LONGEST] = "";
-	size_t used = 0;
+	size_t length = 0;
 
-	for (; *argv && used < sizeof(text); argv++)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", used ? " " : "",
-					 *argv);
+	for (; *argv && length < sizeof(text); argv++)
+		length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%s",
+					   length ? " " : "", *argv);
 	put(width, INDENT, "%s", text);
 }
 
@@ -169,16 +169,17 @@ static void put_files(const char *dir, unsigned int width)
 {
 	struct jp_folder_names names = {0};
 	struct jp_error err = {""};
-	char shortened[4096], text[LONGEST] = "";
-	size_t used = 0;
+	char short_text[4096], text[LONGEST] = "";
+	size_t length = 0;
 
 	printf("\nFiles\n%*s%s:\n", INDENT, "",
-	       jp_terminal_shorten(dir, width - INDENT - 1, JP_CUT_MIDDLE, shortened,
-				   sizeof(shortened)));
+	       jp_terminal_shorten(dir, width - INDENT - 1, JP_CUT_MIDDLE, short_text,
+				   sizeof(short_text)));
 	if (jp_untrusted_list(dir, &names, is_any, &err))
 		put(width, INDENT, "%s", err.text);
-	for (size_t i = 0; i < names.count && used < sizeof(text); i++)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s ", names.names[i]);
+	for (size_t i = 0; i < names.count && length < sizeof(text); i++)
+		length += (size_t)snprintf(text + length, sizeof(text) - length, "%s ",
+					   names.names[i]);
 	put(width, INDENT, "%s", text);
 	jp_folder_names_free(&names);
 }

@@ -29,22 +29,22 @@ static const struct jp_result *find_result(const struct jp_result *results, size
 /* Returns the most frequent verdict that makes a stack broken. */
 static enum jp_verdict find_dominant(const uint64_t verdicts[JP_VERDICTS])
 {
-	enum jp_verdict most = broken[0];
+	enum jp_verdict best = broken[0];
 
 	for (size_t i = 1; i < BROKEN; i++)
-		if (verdicts[broken[i]] > verdicts[most])
-			most = broken[i];
-	return most;
+		if (verdicts[broken[i]] > verdicts[best])
+			best = broken[i];
+	return best;
 }
 
 static void fill_broken(char *cell, const struct jp_result *result, enum jp_method method)
 {
 	const uint64_t *verdicts = result->findings.verdicts[method];
-	uint64_t bad = 0, judged = 0, predicted = result->findings.nr_predicted[method];
-	int used;
+	uint64_t nr_bad = 0, judged = 0, predicted = result->findings.nr_predicted[method];
+	int length;
 
 	for (size_t i = 0; i < BROKEN; i++)
-		bad += verdicts[broken[i]];
+		nr_bad += verdicts[broken[i]];
 	for (int verdict = JP_UNJUDGED + 1; verdict < JP_VERDICTS; verdict++)
 		judged += verdicts[verdict];
 	if (!judged) {
@@ -52,16 +52,17 @@ static void fill_broken(char *cell, const struct jp_result *result, enum jp_meth
 			snprintf(cell, CELL, "%s", jp_outcome_text(result->outcome));
 		return;
 	}
-	used = snprintf(cell, CELL, "%.1f %% broken (%" PRIu64 " of %" PRIu64 ")",
-			100 * (double)bad / (double)judged, bad, judged);
+	length = snprintf(cell, CELL, "%.1f %% broken (%" PRIu64 " of %" PRIu64 ")",
+			  100 * (double)nr_bad / (double)judged, nr_bad, judged);
 	/* Frames of an unmapped stack may be correct: the kernel can walk through unmapped code. */
-	if (bad)
-		used += snprintf(cell + used, CELL - (size_t)used,
-				 " %s, %.1f %% walked as predicted",
-				 jp_verdict_text(find_dominant(verdicts)),
-				 100 * (double)predicted / (double)judged);
+	if (nr_bad)
+		length += snprintf(cell + length, CELL - (size_t)length,
+				   " %s, %.1f %% walked as predicted",
+				   jp_verdict_text(find_dominant(verdicts)),
+				   100 * (double)predicted / (double)judged);
 	if (result->outcome != JP_PASS)
-		snprintf(cell + used, CELL - (size_t)used, " %s", jp_outcome_text(result->outcome));
+		snprintf(cell + length, CELL - (size_t)length, " %s",
+			 jp_outcome_text(result->outcome));
 }
 
 /* Returns the last part of a metric's name "name.of.metric", which distinguishes the metric from
@@ -75,11 +76,11 @@ static const char *find_last_part(const char *name)
 
 /* Appends a metric: "hidden (12 of 40)"; "98.1 % (40 of 41)" or "12" if it is alone; "right 98.1 %"
  * or "after 12" beside others. */
-static size_t put_metric(char *text, size_t size, const struct jp_table_metric *wanted,
+static size_t put_metric(char *text, size_t size, const struct jp_table_metric *row,
 			 const struct jp_metric *metric, bool is_alone)
 {
 	double percent = metric->n ? 100 * (double)metric->k / (double)metric->n : 0;
-	const char *word = metric->k ? wanted->some : wanted->none;
+	const char *word = metric->k ? row->some : row->none;
 
 	if (word && metric->rate)
 		return (size_t)snprintf(text, size, "%s (%" PRIu64 " of %" PRIu64 ")", word,
@@ -87,10 +88,10 @@ static size_t put_metric(char *text, size_t size, const struct jp_table_metric *
 	if (word)
 		return (size_t)snprintf(text, size, "%s (%" PRIu64 ")", word, metric->k);
 	if (!is_alone && metric->rate)
-		return (size_t)snprintf(text, size, "%s %.1f %%", find_last_part(wanted->name),
+		return (size_t)snprintf(text, size, "%s %.1f %%", find_last_part(row->name),
 					percent);
 	if (!is_alone)
-		return (size_t)snprintf(text, size, "%s %" PRIu64, find_last_part(wanted->name),
+		return (size_t)snprintf(text, size, "%s %" PRIu64, find_last_part(row->name),
 					metric->k);
 	if (metric->rate)
 		return (size_t)snprintf(text, size, "%.1f %% (%" PRIu64 " of %" PRIu64 ")", percent,
@@ -104,25 +105,25 @@ static void fill_metrics(char *cell, const struct jp_result *result, const struc
 {
 	bool is_alone = table->nr_metrics == 1;
 	uint64_t total = 0;
-	size_t used = 0;
+	size_t length = 0;
 
-	for (size_t i = 0; i < table->nr_metrics && used < CELL; i++) {
-		const struct jp_table_metric *wanted = &table->metrics[i];
+	for (size_t i = 0; i < table->nr_metrics && length < CELL; i++) {
+		const struct jp_table_metric *row = &table->metrics[i];
 		const struct jp_metric *metric =
-			jp_findings_find_metric(&result->findings, wanted->name);
+			jp_findings_find_metric(&result->findings, row->name);
 
 		if (!metric)
 			continue;
-		if (used)
-			used += (size_t)snprintf(cell + used, CELL - used, ", ");
-		if (used < CELL)
-			used += put_metric(cell + used, CELL - used, wanted, metric, is_alone);
+		if (length)
+			length += (size_t)snprintf(cell + length, CELL - length, ", ");
+		if (length < CELL)
+			length += put_metric(cell + length, CELL - length, row, metric, is_alone);
 		total = metric->n;
 	}
-	if (!is_alone && total && used < CELL)
-		used += (size_t)snprintf(cell + used, CELL - used, " of %" PRIu64, total);
-	if (result->outcome != JP_PASS && used < CELL)
-		snprintf(cell + used, CELL - used, "%s%s", used ? " " : "",
+	if (!is_alone && total && length < CELL)
+		length += (size_t)snprintf(cell + length, CELL - length, " of %" PRIu64, total);
+	if (result->outcome != JP_PASS && length < CELL)
+		snprintf(cell + length, CELL - length, "%s%s", length ? " " : "",
 			 jp_outcome_text(result->outcome));
 }
 
@@ -153,16 +154,16 @@ static void fill_cell(char *text, struct print *print, size_t row, size_t column
 	const struct jp_table_cell *cell = &print->table->rows[row].cells[column];
 	const struct jp_result *result = find_result(print->results, print->count, cell->name);
 	bool is_impossible = strcmp(cell->name, "impossible") == 0;
-	size_t used;
+	size_t length;
 
 	snprintf(text, CELL, "%s", is_impossible ? cell->name : "-");
 	if (result && print->table->nr_metrics)
 		fill_metrics(text, result, print->table);
 	else if (result)
 		fill_broken(text, result, methods[print->method]);
-	used = strlen(text);
+	length = strlen(text);
 	if (cell->rule && (result || is_impossible))
-		snprintf(text + used, CELL - used, " [%zu]",
+		snprintf(text + length, CELL - length, " [%zu]",
 			 number_footnote(print->rules, cell->rule));
 }
 
@@ -290,9 +291,9 @@ static void put_split(FILE *out, struct print *print, size_t label, const size_t
 
 static void put_title(FILE *out, const struct print *print, const char *kind, const char *text)
 {
-	const unsigned int used = (unsigned int)fprintf(out, "%s %s: ", print->mark, kind);
+	const unsigned int length = (unsigned int)fprintf(out, "%s %s: ", print->mark, kind);
 
-	jp_terminal_put_marked(out, print->mark, text, used, print->width);
+	jp_terminal_put_marked(out, print->mark, text, length, print->width);
 }
 
 static void print_table(FILE *out, struct print *print)
@@ -338,8 +339,9 @@ void jp_table_print(FILE *out, const struct jp_cases *cases, const struct jp_res
 						 table->rows[i / table->nr_columns]
 							 .cells[i % table->nr_columns]
 							 .name);
-		for (size_t which = 0; is_touched && which < times; which++) {
-			struct print print = {table, results, count, which, {NULL}, mark, width};
+		for (size_t table_index = 0; is_touched && table_index < times; table_index++) {
+			struct print print = {table,  results, count, table_index,
+					      {NULL}, mark,    width};
 
 			print_table(out, &print);
 		}

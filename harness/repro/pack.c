@@ -21,37 +21,39 @@ struct pack {
 
 static int pack_folder(struct pack *pack, const char *name)
 {
-	char place[1024];
+	char archive_path[1024];
 
-	return jp_path_build(place, sizeof(place), pack->err, "%s/%s", pack->root, name)
-		       ?: jp_tar_folder(&pack->tar, place, pack->err);
+	return jp_path_build(archive_path, sizeof(archive_path), pack->err, "%s/%s", pack->root,
+			     name)
+		       ?: jp_tar_folder(&pack->tar, archive_path, pack->err);
 }
 
 static int pack_text(struct pack *pack, const char *name, bool runs,
-		     void (*put)(FILE *out, const struct jp_repro *repro))
+		     void (*write_text)(FILE *out, const struct jp_repro *repro))
 {
 	jp_cleanup_free char *text = NULL;
-	char place[512];
+	char archive_path[512];
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
 	if (!out)
 		return jp_fail(pack->err, ENOMEM, "out of memory");
-	put(out, pack->repro);
+	write_text(out, pack->repro);
 	if (jp_shortage_close(out, &text))
 		return jp_fail(pack->err, ENOMEM, "out of memory");
-	return jp_path_build(place, sizeof(place), pack->err, "%s/%s", pack->root, name)
-		       ?: jp_tar_file(&pack->tar, place, runs, text, size, pack->err);
+	return jp_path_build(archive_path, sizeof(archive_path), pack->err, "%s/%s", pack->root,
+			     name)
+		       ?: jp_tar_file(&pack->tar, archive_path, runs, text, size, pack->err);
 }
 
 static int pack_copy(struct pack *pack, const char *folder, const char *name, bool runs,
 		     const char *path)
 {
-	char place[1024];
+	char archive_path[1024];
 
-	return jp_path_build(place, sizeof(place), pack->err, "%s/%s%s%s", pack->root, folder,
-			     *folder ? "/" : "", name)
-		       ?: jp_tar_copy(&pack->tar, place, runs, path, pack->err);
+	return jp_path_build(archive_path, sizeof(archive_path), pack->err, "%s/%s%s%s", pack->root,
+			     folder, *folder ? "/" : "", name)
+		       ?: jp_tar_copy(&pack->tar, archive_path, runs, path, pack->err);
 }
 
 static int pack_case(struct pack *pack)
@@ -94,10 +96,11 @@ static int pack_definition(struct pack *pack)
 static int pack_program(struct pack *pack)
 {
 	const struct jp_portable *portable = &pack->repro->portable;
-	char place[512];
-	int ret = jp_path_build(place, sizeof(place), pack->err, "%s/jitproof", pack->root)
-			  ?: jp_tar_file(&pack->tar, place, true, portable->program, portable->size,
-					 pack->err);
+	char archive_path[512];
+	int ret = jp_path_build(archive_path, sizeof(archive_path), pack->err, "%s/jitproof",
+				pack->root)
+			  ?: jp_tar_file(&pack->tar, archive_path, true, portable->program,
+					 portable->size, pack->err);
 
 	if (ret || !portable->loader)
 		return ret;
@@ -118,14 +121,14 @@ static bool is_adapter(const char *name)
 static int pack_adapters(struct pack *pack, const char *folder)
 {
 	struct jp_folder_names names = {0};
-	char path[PATH_MAX], real[PATH_MAX];
+	char path[PATH_MAX], real_path[PATH_MAX];
 	int ret = jp_untrusted_list(folder, &names, is_adapter, pack->err)
 			  ?: pack_folder(pack, "profiler");
 
 	for (size_t i = 0; i < names.count && !ret; i++)
 		ret = jp_path_build(path, sizeof(path), pack->err, "%s/%s", folder, names.names[i])
 			      ?: pack_copy(pack, "profiler", names.names[i], true,
-					   realpath(path, real) ?: path);
+					   realpath(path, real_path) ?: path);
 	jp_folder_names_free(&names);
 	return ret;
 }

@@ -69,16 +69,16 @@ static bool is_folder(const char *name)
 static uint64_t get_truth_size(int fd, uint64_t size)
 {
 	struct jp_truth_header header;
-	uint64_t used;
+	uint64_t length;
 
 	if (pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
 	    memcmp(header.magic, JP_TRUTH_MAGIC, sizeof(header.magic)) != 0 ||
 	    header.record_size != sizeof(struct jp_truth_record))
 		return size;
-	used = header.next_slot < header.capacity ? header.next_slot : header.capacity;
-	if (size < JP_TRUTH_PAGE || used > (size - JP_TRUTH_PAGE) / header.record_size)
+	length = header.next_slot < header.capacity ? header.next_slot : header.capacity;
+	if (size < JP_TRUTH_PAGE || length > (size - JP_TRUTH_PAGE) / header.record_size)
 		return size;
-	return JP_TRUTH_PAGE + used * header.record_size;
+	return JP_TRUTH_PAGE + length * header.record_size;
 }
 
 /* Checks that @from is a file of this case. Stores the size of the part to pack in *@size. */
@@ -107,13 +107,13 @@ static int check_file(struct staging *staging, int from, const char *relative, u
 	return 0;
 }
 
-/* Copies @name from the folder @inside, which is the folder @dir in the case's folder, or the
+/* Copies @name from the folder @folder_fd, which is the folder @dir in the case's folder, or the
  * case's folder if @dir is "". */
-static int copy_file(struct staging *staging, int inside, const char *dir, const char *name)
+static int copy_file(struct staging *staging, int folder_fd, const char *dir, const char *name)
 {
 	jp_cleanup_close int from =
-		openat(inside, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-	jp_cleanup_close int to = -1;
+		openat(folder_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	jp_cleanup_close int output = -1;
 	char relative[600], path[4096];
 	uint64_t size = 0;
 	int ret;
@@ -124,9 +124,9 @@ static int copy_file(struct staging *staging, int inside, const char *dir, const
 				       staging->repro->stage, relative);
 	if (ret)
 		return ret;
-	to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	ret = to < 0 ? -errno : jp_file_copy(from, to, size);
-	if (to >= 0 && close(jp_steal_fd(&to)) && !ret)
+	output = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	ret = output < 0 ? -errno : jp_file_copy(from, output, size);
+	if (output >= 0 && close(jp_steal_fd(&output)) && !ret)
 		ret = -errno;
 	if (ret)
 		return jp_fail(staging->err, -ret, "%s/%s: cannot be copied to %s: %s",
@@ -137,9 +137,9 @@ static int copy_file(struct staging *staging, int inside, const char *dir, const
 		       : 0;
 }
 
-static int open_folder(struct staging *staging, int inside, const char *name)
+static int open_folder(struct staging *staging, int folder_fd, const char *name)
 {
-	int fd = openat(inside, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	int fd = openat(folder_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
 	if (fd < 0)
 		return jp_fail(staging->err, errno, "%s/%s: %s", staging->run_dir, name,
@@ -149,9 +149,9 @@ static int open_folder(struct staging *staging, int inside, const char *name)
 	return fd;
 }
 
-static int copy_folder(struct staging *staging, int inside, const char *dir);
+static int copy_folder(struct staging *staging, int folder_fd, const char *dir);
 
-static int copy_entry(struct staging *staging, int inside, const char *dir, const char *name)
+static int copy_entry(struct staging *staging, int folder_fd, const char *dir, const char *name)
 {
 	if (!dir[0] && is_folder(name)) {
 		jp_cleanup_close int fd = -1;
@@ -163,11 +163,11 @@ static int copy_entry(struct staging *staging, int inside, const char *dir, cons
 			return ret;
 		if (mkdir(path, 0700))
 			return jp_fail(staging->err, errno, "%s: %s", path, strerror(errno));
-		fd = open_folder(staging, inside, name);
+		fd = open_folder(staging, folder_fd, name);
 		return fd < 0 ? fd : copy_folder(staging, fd, name);
 	}
 	if (is_plain(name) && (dir[0] || is_case_file(name)))
-		return copy_file(staging, inside, dir, name);
+		return copy_file(staging, folder_fd, dir, name);
 	/* Skip the run's outcome: judging determines it again. */
 	if (!dir[0] && (strcmp(name, "case") == 0 || strcmp(name, "ktap.txt") == 0 ||
 			strcmp(name, "junit.xml") == 0))
@@ -177,9 +177,9 @@ static int copy_entry(struct staging *staging, int inside, const char *dir, cons
 	return 0;
 }
 
-static int copy_folder(struct staging *staging, int inside, const char *dir)
+static int copy_folder(struct staging *staging, int folder_fd, const char *dir)
 {
-	jp_cleanup_close int fd = dup(inside);
+	jp_cleanup_close int fd = dup(folder_fd);
 	jp_cleanup_closedir DIR *stream = fd >= 0 ? fdopendir(fd) : NULL;
 	struct dirent *entry;
 	int ret = 0;
@@ -195,7 +195,7 @@ static int copy_folder(struct staging *staging, int inside, const char *dir)
 			ret = jp_fail(staging->err, E2BIG, "%s: more than %d files",
 				      staging->run_dir, MAX_FILES);
 		else
-			ret = copy_entry(staging, inside, dir, entry->d_name);
+			ret = copy_entry(staging, folder_fd, dir, entry->d_name);
 	}
 	return ret;
 }
@@ -210,16 +210,16 @@ static bool is_staged(const struct jp_repro *repro, const char *name)
 
 void jp_repro_judge(const struct jp_repro *repro, const char *dir, struct jp_result *result)
 {
-	static const char there[] = "./case";
+	static const char link_path[] = "./case";
 	size_t length = strlen(dir);
-	char *pos = result->reasons, *rest;
+	char *pos = result->reasons, *tail;
 
 	jp_case_folder_judge(repro->cas, dir, result);
 	while ((pos = strstr(pos, dir))) {
-		rest = pos + length;
-		memcpy(pos, there, strlen(there));
-		pos += strlen(there);
-		memmove(pos, rest, strlen(rest) + 1);
+		tail = pos + length;
+		memcpy(pos, link_path, strlen(link_path));
+		pos += strlen(link_path);
+		memmove(pos, tail, strlen(tail) + 1);
 	}
 }
 

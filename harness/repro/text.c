@@ -90,15 +90,15 @@ static void put_expected(FILE *out, const struct jp_repro *repro)
 	      "bound.\n",
 	      out);
 	for (size_t i = 0; i < repro->cas->nr_expectations; i++) {
-		const struct jp_expectation *wanted = &repro->cas->expectations[i];
+		const struct jp_expectation *expectation = &repro->cas->expectations[i];
 		const struct jp_metric *metric =
-			jp_findings_find_metric(&result->findings, wanted->metric);
+			jp_findings_find_metric(&result->findings, expectation->metric);
 
-		if (wanted->allow[0])
+		if (expectation->allow[0])
 			continue;
-		fprintf(out, "%s* %s: expected %s, seen %s%s\n", i ? "" : "\n", wanted->metric,
-			jp_expect_range(wanted, range, sizeof(range)),
-			metric ? jp_expect_format_beside_range(wanted, metric, figure,
+		fprintf(out, "%s* %s: expected %s, seen %s%s\n", i ? "" : "\n", expectation->metric,
+			jp_expect_range(expectation, range, sizeof(range)),
+			metric ? jp_expect_format_beside_range(expectation, metric, figure,
 							       sizeof(figure))
 			       : "nothing",
 			result->out_of_scope >> i & 1 ? " (not about these tools)" : "");
@@ -251,8 +251,8 @@ void jp_repro_script(FILE *out, const struct jp_repro *repro)
 
 void jp_repro_definition(FILE *out, const struct jp_case *cas)
 {
-	const char *rest = cas->text + strlen("case ") + strlen(cas->name);
+	const char *tail = cas->text + strlen("case ") + strlen(cas->name);
 
 	fprintf(out, "# SPDX-License-Identifier: GPL-2.0-only\ncase %s%s",
-		cas->name + strlen(cas->study) + 1, rest);
+		cas->name + strlen(cas->study) + 1, tail);
 }

@@ -41,12 +41,12 @@ static int check_options(const struct jp_case *cas, const struct jp_capture *cap
 	bool is_foreign = false;
 
 	for (int i = 1; i < cas->capture_argc; i++) {
-		const int known = jp_capture_option(&options, cas->capture_argv[i], &detail);
+		const int is_known = jp_capture_option(&options, cas->capture_argv[i], &detail);
 
-		if (known < 0)
+		if (is_known < 0)
 			return jp_fail(err, EINVAL, "%s:%u: %s", cas->file, cas->line, detail.text);
 		/* The first argument of an external capture is the profiler's name. */
-		is_foreign |= !known && i > 1 && capture->traits & JP_CAPTURE_EXTERNAL;
+		is_foreign |= !is_known && i > 1 && capture->traits & JP_CAPTURE_EXTERNAL;
 	}
 	if (options.system_wide)
 		return jp_fail(err, EINVAL, "%s:%u: --system-wide; a case watches its own workload",
@@ -99,24 +99,25 @@ static int check_boundary(const struct jp_case *cas, const struct jp_capture *ca
 			  struct jp_error *err)
 {
 	const char *const *boundary = capture->boundaries;
-	char known[400] = "";
-	size_t used = 0;
+	char boundaries_text[400] = "";
+	size_t length = 0;
 
 	if (!cas->step.boundary)
 		return 0;
 	for (; boundary && *boundary; boundary++) {
 		if (strcmp(*boundary, cas->step.boundary) == 0)
 			return 0;
-		if (used < sizeof(known))
-			used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
-						 !used         ? "the boundary "
-						 : boundary[1] ? ", "
-							       : " or ",
-						 *boundary);
+		if (length < sizeof(boundaries_text))
+			length += (size_t)snprintf(boundaries_text + length,
+						   sizeof(boundaries_text) - length, "%s%s",
+						   !length       ? "the boundary "
+						   : boundary[1] ? ", "
+								 : " or ",
+						   *boundary);
 	}
 	return jp_fail(err, EINVAL, "%s:%u: at '%s:%s'; expected BOUNDARY:STEP, %s", cas->file,
 		       cas->line, cas->step.boundary, cas->step.command,
-		       *known ? known : "and a capture that has boundaries");
+		       *boundaries_text ? boundaries_text : "and a capture that has boundaries");
 }
 
 static int check_publisher(const struct jp_case *cas, struct jp_error *err)

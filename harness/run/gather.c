@@ -44,47 +44,47 @@ struct gathered {
 
 static void add_note(struct jp_gathering *ask, const char *text)
 {
-	size_t used = strlen(ask->notes);
+	size_t length = strlen(ask->notes);
 
-	snprintf(ask->notes + used, sizeof(ask->notes) - used, "%s\n", text);
+	snprintf(ask->notes + length, sizeof(ask->notes) - length, "%s\n", text);
 }
 
-/* Copies all data between the holes of the file @in. Returns 0 or -errno. */
-static int copy_data(int in, int out, uint64_t size)
+/* Copies all data between the holes of the file @input. Returns 0 or -errno. */
+static int copy_data(int input, int out, uint64_t size)
 {
 	off_t end = 0;
 
 	for (;;) {
-		off_t start = lseek(in, end, SEEK_DATA);
+		off_t start = lseek(input, end, SEEK_DATA);
 		int ret;
 
 		if (start < 0 && errno == ENXIO)
 			break;
-		end = start < 0 ? -1 : lseek(in, start, SEEK_HOLE);
-		if (end < 0 || lseek(in, start, SEEK_SET) < 0 || lseek(out, start, SEEK_SET) < 0)
+		end = start < 0 ? -1 : lseek(input, start, SEEK_HOLE);
+		if (end < 0 || lseek(input, start, SEEK_SET) < 0 || lseek(out, start, SEEK_SET) < 0)
 			return -errno;
-		ret = jp_file_copy(in, out, (uint64_t)(end - start));
+		ret = jp_file_copy(input, out, (uint64_t)(end - start));
 		if (ret)
 			return ret;
 	}
 	return ftruncate(out, (off_t)size) ? -errno : 0;
 }
 
-/* Copies the untrusted regular file @from to the new file @to, without following links. Holes
+/* Copies the untrusted regular file @from to the new file @target, without following links. Holes
  * remain holes. Returns 0, or -errno and a message. */
-static int copy_to(const char *from, const char *to, struct jp_error *err)
+static int copy_to(const char *from, const char *target, struct jp_error *err)
 {
 	uint64_t size;
-	jp_cleanup_close int in = jp_untrusted_open(from, -1, &size, err);
+	jp_cleanup_close int input = jp_untrusted_open(from, -1, &size, err);
 	jp_cleanup_close int out = -1;
 	int ret;
 
-	if (in < 0)
-		return in;
-	out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (input < 0)
+		return input;
+	out = open(target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (out < 0)
-		return jp_fail(err, errno, "%s: %s", to, strerror(errno));
-	ret = copy_data(in, out, size);
+		return jp_fail(err, errno, "%s: %s", target, strerror(errno));
+	ret = copy_data(input, out, size);
 	return ret ? jp_fail(err, -ret, "%s: cannot be copied: %s", from, strerror(-ret)) : 0;
 }
 
@@ -93,10 +93,11 @@ static int copy_to(const char *from, const char *to, struct jp_error *err)
 static unsigned int copy_file(const struct gathered *job, const char *path, const char *folder)
 {
 	const char *slash = strrchr(path, '/');
-	char to[4096];
+	char target[4096];
 
-	return slash && !jp_path_build(to, sizeof(to), NULL, "%s/%s%s", job->dir, folder, slash) &&
-	       !copy_to(path, to, NULL);
+	return slash &&
+	       !jp_path_build(target, sizeof(target), NULL, "%s/%s%s", job->dir, folder, slash) &&
+	       !copy_to(path, target, NULL);
 }
 
 static bool is_jitdump(const char *base)
@@ -142,7 +143,7 @@ static void copy_mapped_file(struct gathered *job, const struct jp_event *event)
  * belong to an earlier process with the same pid. */
 static void copy_perf_maps(struct gathered *job)
 {
-	const uint64_t now = jp_clock_now(), real = jp_clock_ns(CLOCK_REALTIME);
+	const uint64_t now = jp_clock_now(), realtime = jp_clock_ns(CLOCK_REALTIME);
 
 	for (size_t i = 0; i < job->truth->nr_incarnations; i++) {
 		const struct jp_truth_incarnation *process = &job->truth->incarnations[i];
@@ -157,7 +158,7 @@ static void copy_perf_maps(struct gathered *job)
 			continue;
 		changed = (uint64_t)status.st_mtim.tv_sec * JP_NS_PER_S +
 			  (uint64_t)status.st_mtim.tv_nsec;
-		if (now - process->before + changed >= real)
+		if (now - process->before + changed >= realtime)
 			job->ask->perf_maps += copy_file(job, path, ".");
 	}
 }
@@ -325,10 +326,10 @@ static int write_case(struct gathered *job)
 
 static int copy_input(const struct gathered *job, const char *from, const char *name)
 {
-	char to[4096];
+	char target[4096];
 
-	return jp_path_build(to, sizeof(to), job->err, "%s/%s", job->dir, name)
-		       ?: copy_to(from, to, job->err);
+	return jp_path_build(target, sizeof(target), job->err, "%s/%s", job->dir, name)
+		       ?: copy_to(from, target, job->err);
 }
 
 /* Copies the injected capture and the files to which it refers. */

@@ -53,26 +53,26 @@ static int inject_confined(const struct jp_inject_options *options, FILE *words,
 {
 	const struct jp_confine confine = {
 		.readable = {.input = options->input, .harmless = jp_file_may_be_shown}};
-	struct jp_error *theirs = mmap(NULL, sizeof(*theirs), PROT_READ | PROT_WRITE,
-				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct jp_error *child_error = mmap(NULL, sizeof(*child_error), PROT_READ | PROT_WRITE,
+					    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct jp_injection *injection;
 	int ret = -EIO, status;
 
-	if (theirs == MAP_FAILED)
+	if (child_error == MAP_FAILED)
 		return jp_fail(err, ENOMEM, "out of memory");
 	injection = jp_injection_open(options, err);
 	if (injection)
 		ret = jp_confine_enter(&confine, &status, err);
 	if (!ret)
-		inject_and_exit(injection, words, theirs);
+		inject_and_exit(injection, words, child_error);
 	jp_injection_close(injection);
-	theirs->text[sizeof(theirs->text) - 1] = '\0';
+	child_error->text[sizeof(child_error->text) - 1] = '\0';
 	if (ret > 0)
 		ret = !status ? 0
 			      : jp_fail(err, EIO, "%s",
-					*theirs->text ? theirs->text
-						      : "the process that injects has died");
-	munmap(theirs, sizeof(*theirs));
+					*child_error->text ? child_error->text
+							   : "the process that injects has died");
+	munmap(child_error, sizeof(*child_error));
 	return ret;
 }
 

@@ -64,8 +64,8 @@ static int make_folder(struct readers_request *request)
 	return ret;
 }
 
-/* Lets the profiler @name read the files in @arguments. @only: as for jp_profiler_read(). */
-static void ask_adapter(struct readers_request *request, const char *name, const char *only,
+/* Lets the profiler @name read the files in @arguments. @only_file: as for jp_profiler_read(). */
+static void ask_adapter(struct readers_request *request, const char *name, const char *only_file,
 			const char *const *arguments)
 {
 	int ret;
@@ -74,7 +74,7 @@ static void ask_adapter(struct readers_request *request, const char *name, const
 		request->failed = make_folder(request);
 	if (request->failed || !*arguments)
 		return;
-	ret = jp_profiler_read(name, only, arguments, request->dir, jp_clock_now() + READ_NS,
+	ret = jp_profiler_read(name, only_file, arguments, request->dir, jp_clock_now() + READ_NS,
 			       request->err);
 	if (ret && !(ret == -ENOENT && request->optional))
 		request->failed = ret;

@@ -254,7 +254,7 @@ bool jp_runner_run(const struct jp_runner *runner, const struct jp_case *cas, co
 		.watch = {.program = runner->self, .seed = runner->seed, .cas = cas, .dir = dir},
 		.result = result};
 	char text[2200];
-	uint64_t took;
+	uint64_t duration;
 	bool is_watched;
 
 	memset(result, 0, sizeof(*result));
@@ -266,10 +266,10 @@ bool jp_runner_run(const struct jp_runner *runner, const struct jp_case *cas, co
 		jp_run_dir_write(dir, "outcome", text, NULL);
 	}
 	jp_watch_free(&run.watch);
-	took = jp_clock_now() - started;
-	result->seconds = (double)took / 1e9;
-	snprintf(text, sizeof(text), "%" PRIu64 ".%09" PRIu64 "\n", took / JP_NS_PER_S,
-		 took % JP_NS_PER_S);
+	duration = jp_clock_now() - started;
+	result->seconds = (double)duration / 1e9;
+	snprintf(text, sizeof(text), "%" PRIu64 ".%09" PRIu64 "\n", duration / JP_NS_PER_S,
+		 duration % JP_NS_PER_S);
 	jp_run_dir_write(dir, "seconds", text, NULL);
 	return is_watched;
 }

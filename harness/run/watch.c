@@ -90,21 +90,21 @@ static size_t count_sampled_threads(const struct jp_watched *watch)
  * judged. */
 static uint64_t count_lacking_without_witness(const struct jp_watched *watch, uint64_t nr_taken)
 {
-	const uint64_t needed = (uint64_t)watch->cas->samples * count_sampled_threads(watch);
-	const uint64_t nr_wanted = needed + needed / 4 + 100;
+	const uint64_t needed_regs = (uint64_t)watch->cas->samples * count_sampled_threads(watch);
+	const uint64_t nr_wanted = needed_regs + needed_regs / 4 + 100;
 
 	return nr_wanted - jp_min(nr_wanted, nr_taken);
 }
 
 /*
  * Returns how many samples the capture still needs until it surely has the case's number of samples
- * in emitted code. @nr_taken: number of its samples since @since. The witness's samples give two
- * estimates of those in emitted code: by the ratio of the sampling periods, and by the share of the
- * witness's samples in emitted code. A third estimate holds for external profilers that also sample
- * waiting threads: by the share of all threads' time in emitted code. The lowest counts.
+ * in emitted code. @nr_taken: number of its samples since @start_time. The witness's samples give
+ * two estimates of those in emitted code: by the ratio of the sampling periods, and by the share of
+ * the witness's samples in emitted code. A third estimate holds for external profilers that also
+ * sample waiting threads: by the share of all threads' time in emitted code. The lowest counts.
  */
 static uint64_t count_lacking(const struct jp_watched *watch, struct jp_session *session,
-			      uint64_t since, uint64_t nr_taken)
+			      uint64_t start_time, uint64_t nr_taken)
 {
 	const struct jp_witness_tally tally = jp_witness_tally(watch->witness);
 	const bool is_external = watch->capture->traits & JP_CAPTURE_EXTERNAL;
@@ -113,18 +113,19 @@ static uint64_t count_lacking(const struct jp_watched *watch, struct jp_session 
 		(double)tally.period * jp_session_frequency(session) / (double)JP_NS_PER_S;
 	const double by_period = in_code * ratio;
 	const double by_share = tally.samples ? nr_taken * in_code / (double)tally.samples : 0;
-	const double time = (double)(jp_clock_now() - since) * (double)count_sampled_threads(watch);
+	const double time =
+		(double)(jp_clock_now() - start_time) * (double)count_sampled_threads(watch);
 	const double by_time =
 		is_external ? nr_taken * in_code * (double)tally.period / time : by_share;
 	const double surely = fmin(fmin(by_period, by_share), by_time) -
 			      jp_witness_compute_chance_bound((double)tally.gaps, by_period, ratio);
-	const uint64_t without = count_lacking_without_witness(watch, nr_taken);
+	const uint64_t nr_without = count_lacking_without_witness(watch, nr_taken);
 	uint64_t lacking;
 
 	if (tally.denied)
-		return without;
+		return nr_without;
 	lacking = (uint64_t)ceil(fmax(watch->cas->samples - surely, 0));
-	return is_external ? jp_max(lacking, without) : lacking;
+	return is_external ? jp_max(lacking, nr_without) : lacking;
 }
 
 /* Returns whether the workload has performed the acts that the case needs. Returns true if the
@@ -176,13 +177,13 @@ static int wait_for_samples_and_acts(struct jp_watched *watch, struct jp_session
 {
 	/* Count samples only from now on, except for a launch: a launched workload may run most of
 	 * its code before it is ready. */
-	const uint64_t since = is_launch(watch) ? watch->info.sampling_since : jp_clock_now();
+	const uint64_t start_time = is_launch(watch) ? watch->info.sampling_since : jp_clock_now();
 	uint64_t nr_taken = is_launch(watch) ? jp_session_samples(session) : 0, lacking;
 
 	if (!is_launch(watch))
-		jp_witness_count_from(watch->witness, since);
+		jp_witness_count_from(watch->witness, start_time);
 	for (;;) {
-		lacking = count_lacking(watch, session, since, nr_taken);
+		lacking = count_lacking(watch, session, start_time, nr_taken);
 		if (!lacking && has_performed_acts(watch))
 			return 0;
 		/* Wait at most SLICE_NS, then check again whether the workload has acted. */

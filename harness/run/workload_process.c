@@ -21,7 +21,7 @@
 int jp_workload_process_open(struct jp_workload_process *process, const char *dir,
 			     struct jp_error *err)
 {
-	int ready[2], control[2], ret;
+	int ready_pipe[2], control[2], ret;
 
 	*process = (struct jp_workload_process){
 		.pidfd = -1, .line_fd = -1, .control = -1, .child_fd = {-1, -1}};
@@ -29,10 +29,10 @@ int jp_workload_process_open(struct jp_workload_process *process, const char *di
 	if (ret)
 		return ret;
 	jp_children_adopt_orphans();
-	if (pipe2(ready, O_CLOEXEC))
+	if (pipe2(ready_pipe, O_CLOEXEC))
 		return jp_fail(err, errno, "pipe: %s", strerror(errno));
-	process->line_fd = ready[0];
-	process->child_fd[0] = ready[1];
+	process->line_fd = ready_pipe[0];
+	process->child_fd[0] = ready_pipe[1];
 	if (pipe2(control, O_CLOEXEC))
 		return jp_fail(err, errno, "pipe: %s", strerror(errno));
 	process->child_fd[1] = control[0];
@@ -96,19 +96,19 @@ int jp_workload_process_redirect(const struct jp_workload_process *process, int 
 {
 	int output = open(process->output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	bool good = output >= 0 && null >= 0;
+	bool succeeded = output >= 0 && null >= 0;
 
 	fflush(NULL);
 	for (int i = 0; i < 3; i++) {
 		saved[i] = fcntl(i, F_DUPFD_CLOEXEC, 3);
-		good = good && saved[i] >= 0 && dup2(i ? output : null, i) >= 0;
+		succeeded = succeeded && saved[i] >= 0 && dup2(i ? output : null, i) >= 0;
 	}
 	close(output);
 	close(null);
-	return good ? 0
-		    : jp_fail(err, EIO,
-			      "%s: the workload's standard output cannot be redirected to it",
-			      process->output);
+	return succeeded ? 0
+			 : jp_fail(err, EIO,
+				   "%s: the workload's standard output cannot be redirected to it",
+				   process->output);
 }
 
 void jp_workload_process_restore(const int saved[3])
@@ -145,10 +145,10 @@ static int describe_end(struct jp_workload_process *process, uint64_t deadline,
 		       strsignal(info.si_status));
 }
 
-/* Stores a message: how the workload ended, or @otherwise if it still runs. @when: the state of the
- * protocol, for the message. Returns -EPIPE or -EINTR. */
+/* Stores a message: how the workload ended, or @otherwise if it still runs. @protocol_state: the
+ * state of the protocol, for the message. Returns -EPIPE or -EINTR. */
 static int fail_lost(struct jp_workload_process *process, uint64_t deadline, const char *otherwise,
-		     const char *when, struct jp_error *err)
+		     const char *protocol_state, struct jp_error *err)
 {
 	struct jp_error end = {""};
 	int ret = describe_end(process, deadline, &end);
@@ -156,9 +156,9 @@ static int fail_lost(struct jp_workload_process *process, uint64_t deadline, con
 	if (ret == -EINTR)
 		return ret;
 	if (ret == -ETIMEDOUT)
-		return jp_fail(err, EPIPE, "%s %s", otherwise, when);
+		return jp_fail(err, EPIPE, "%s %s", otherwise, protocol_state);
 	return jp_fail(err, EPIPE, "%s %s", ret ? end.text : "the workload exited with status 0",
-		       when);
+		       protocol_state);
 }
 
 int jp_workload_process_ended(struct jp_workload_process *process, uint64_t deadline,
@@ -170,25 +170,26 @@ int jp_workload_process_ended(struct jp_workload_process *process, uint64_t dead
 			 "while it was watched", err);
 }
 
-/* Reads one line into @text. @when: the state of the protocol, for messages. */
+/* Reads one line into @text. @protocol_state: the state of the protocol, for messages. */
 static int read_line(struct jp_workload_process *process, char *text, size_t size,
-		     uint64_t deadline, const char *when, struct jp_error *err)
+		     uint64_t deadline, const char *protocol_state, struct jp_error *err)
 {
 	int ret = jp_lines_next(&process->lines, process->line_fd, deadline, text, size);
 
 	if (ret == -EPROTO)
 		return jp_fail(err, EPROTO, "the workload wrote %zu bytes without a newline %s",
-			       process->lines.nr_filled, when);
+			       process->lines.nr_filled, protocol_state);
 	if (ret == -EBADMSG)
 		return jp_fail(err, EPROTO, "the workload wrote '%s' and a NUL byte %s", text,
-			       when);
+			       protocol_state);
 	if (ret == -ETIMEDOUT)
-		return jp_fail(err, ETIMEDOUT, "the workload did not answer in time %s", when);
+		return jp_fail(err, ETIMEDOUT, "the workload did not answer in time %s",
+			       protocol_state);
 	if (ret == -EINTR)
-		return jp_fail(err, EINTR, "interrupted %s", when);
+		return jp_fail(err, EINTR, "interrupted %s", protocol_state);
 	if (ret == -EPIPE)
 		return fail_lost(process, deadline, "the workload closed its ready descriptor",
-				 when, err);
+				 protocol_state, err);
 	return ret ? jp_fail(err, -ret, "cannot read the ready descriptor of the workload: %s",
 			     strerror(-ret))
 		   : 0;
@@ -232,13 +233,13 @@ static int send_line(struct jp_workload_process *process, const char *verb, cons
 int jp_workload_process_step(struct jp_workload_process *process, const char *command,
 			     uint64_t deadline, struct jp_error *err)
 {
-	char text[512], expected[128], when[160];
+	char text[512], expected[128], protocol_state[160];
 	int ret = send_line(process, "step", command, err);
 
 	if (ret)
 		return ret;
-	snprintf(when, sizeof(when), "in step '%s'", command);
-	ret = read_line(process, text, sizeof(text), deadline, when, err);
+	snprintf(protocol_state, sizeof(protocol_state), "in step '%s'", command);
+	ret = read_line(process, text, sizeof(text), deadline, protocol_state, err);
 	if (ret)
 		return ret;
 	snprintf(expected, sizeof(expected), "done %.*s", (int)strcspn(command, " "), command);
@@ -286,21 +287,22 @@ void jp_workload_process_last_words(const struct jp_workload_process *process, c
 {
 	char tail[1024];
 	jp_cleanup_fclose FILE *file = fopen(process->output, "re");
-	size_t got, used = 0;
-	char *line, *save, *from = tail;
+	size_t nr_read, length = 0;
+	char *line, *save, *text_read = tail;
 
 	text[0] = '\0';
 	if (!file)
 		return;
 	if (fseek(file, -(long)(sizeof(tail) - 1), SEEK_END))
 		rewind(file);
-	got = fread(tail, 1, sizeof(tail) - 1, file);
-	tail[got] = '\0';
+	nr_read = fread(tail, 1, sizeof(tail) - 1, file);
+	tail[nr_read] = '\0';
 	/* Find the start of the last five lines. */
-	for (int lines = 0, i = (int)got - 2; i >= 0 && from == tail; i--)
+	for (int lines = 0, i = (int)nr_read - 2; i >= 0 && text_read == tail; i--)
 		if (tail[i] == '\n' && ++lines == 5)
-			from = tail + i + 1;
-	for (line = strtok_r(from, "\n", &save); line && used < size;
+			text_read = tail + i + 1;
+	for (line = strtok_r(text_read, "\n", &save); line && length < size;
 	     line = strtok_r(NULL, "\n", &save))
-		used += (size_t)snprintf(text + used, size - used, "\n  it printed: %s", line);
+		length +=
+			(size_t)snprintf(text + length, size - length, "\n  it printed: %s", line);
 }

@@ -83,16 +83,16 @@ bool jp_score_failed(const struct jp_score *score)
 
 static void print_outcome(FILE *out, const struct jp_result *result)
 {
-	char text[sizeof(result->reasons)], *line = text, *rest;
+	char text[sizeof(result->reasons)], *line = text, *tail;
 
 	snprintf(text, sizeof(text), "%s", result->reasons);
 	jp_printable(text);
-	rest = text + strcspn(text, "\n");
-	fprintf(out, " %s: %.*s\n", jp_outcome_text(result->outcome), (int)(rest - line), line);
-	while (*rest) {
-		line = rest + 1;
-		rest = line + strcspn(line, "\n");
-		fprintf(out, "%-*s %.*s\n", LABEL, "", (int)(rest - line), line);
+	tail = text + strcspn(text, "\n");
+	fprintf(out, " %s: %.*s\n", jp_outcome_text(result->outcome), (int)(tail - line), line);
+	while (*tail) {
+		line = tail + 1;
+		tail = line + strcspn(line, "\n");
+		fprintf(out, "%-*s %.*s\n", LABEL, "", (int)(tail - line), line);
 	}
 }
 
@@ -166,9 +166,9 @@ static void print_worst(FILE *out, const struct jp_score *score, unsigned int wi
 
 static void format_verdict(const struct jp_score *score, char *text, size_t size)
 {
-	size_t judged = 0, all_good = 0, good[JP_SCORE_COLUMNS] = {0},
-	       known[JP_SCORE_COLUMNS] = {0};
-	size_t used = 0;
+	size_t judged = 0, all_good = 0, nr_good[JP_SCORE_COLUMNS] = {0},
+	       nr_known[JP_SCORE_COLUMNS] = {0};
+	size_t length = 0;
 
 	for (size_t i = 0; i < score->nr_rows; i++) {
 		const struct jp_score_row *row = &score->rows[i];
@@ -177,23 +177,25 @@ static void format_verdict(const struct jp_score *score, char *text, size_t size
 		judged += is_judged_row;
 		for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS; column++) {
 			is_judged_row &= is_good(row, column);
-			known[column] += was_row_judged(row) && row->cells[column].is_known;
-			good[column] += was_row_judged(row) && row->cells[column].is_known &&
-					is_good(row, column);
+			nr_known[column] += was_row_judged(row) && row->cells[column].is_known;
+			nr_good[column] += was_row_judged(row) && row->cells[column].is_known &&
+					   is_good(row, column);
 		}
 		all_good += is_judged_row;
 	}
-	used = (size_t)snprintf(text, size, "%s %s: %zu of %zu workloads without a fault;",
-				score->profiler, score->version, all_good, judged);
-	for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS && used < size; column++) {
+	length = (size_t)snprintf(text, size, "%s %s: %zu of %zu workloads without a fault;",
+				  score->profiler, score->version, all_good, judged);
+	for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS && length < size;
+	     column++) {
 		/* The verdict adds "nothing" to names such as "wrong", but not to "tasks". */
 		const bool nothing = jp_score_column_is_bad(column) && column != JP_SCORE_TASKS;
 
-		if (known[column])
-			used += (size_t)snprintf(
-				text + used, size - used, "%s %s%s %zu/%zu",
-				used && text[used - 1] == ';' ? "" : ",", nothing ? "nothing " : "",
-				jp_score_column_text(column), good[column], known[column]);
+		if (nr_known[column])
+			length += (size_t)snprintf(text + length, size - length, "%s %s%s %zu/%zu",
+						   length && text[length - 1] == ';' ? "" : ",",
+						   nothing ? "nothing " : "",
+						   jp_score_column_text(column), nr_good[column],
+						   nr_known[column]);
 	}
 }
 
@@ -273,31 +275,31 @@ void jp_score_json(FILE *out, const struct jp_score *score)
 	jp_json_end(&json);
 }
 
-void jp_score_compare(FILE *out, const struct jp_score *score, const struct jp_score *other)
+void jp_score_compare(FILE *out, const struct jp_score *score, const struct jp_score *other_score)
 {
 	const unsigned int width = jp_terminal_width(fileno(out));
 	char verdict[600];
 	bool has_difference = false;
 
-	for (size_t i = 0; i < score->nr_rows && i < other->nr_rows; i++) {
-		const struct jp_score_row *a = &score->rows[i], *b = &other->rows[i];
-		bool differs = was_row_judged(a) != was_row_judged(b);
+	for (size_t i = 0; i < score->nr_rows && i < other_score->nr_rows; i++) {
+		const struct jp_score_row *a = &score->rows[i], *b = &other_score->rows[i];
+		bool is_different = was_row_judged(a) != was_row_judged(b);
 
 		for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS; column++)
-			differs |= is_good(a, column) != is_good(b, column) ||
-				   a->cells[column].is_known != b->cells[column].is_known;
-		if (!differs)
+			is_different |= is_good(a, column) != is_good(b, column) ||
+					a->cells[column].is_known != b->cells[column].is_known;
+		if (!is_different)
 			continue;
 		if (!has_difference)
 			print_head(out, "workload");
 		has_difference = true;
 		fprintf(out, "%s\n", a->scene);
 		print_row(out, score->profiler, a);
-		print_row(out, other->profiler, b);
+		print_row(out, other_score->profiler, b);
 	}
 	fputs(has_difference ? "\n" : "The two have the same faults.\n", out);
 	format_verdict(score, verdict, sizeof(verdict));
 	jp_terminal_put_words(out, verdict, 0, width);
-	format_verdict(other, verdict, sizeof(verdict));
+	format_verdict(other_score, verdict, sizeof(verdict));
 	jp_terminal_put_words(out, verdict, 0, width);
 }

@@ -50,44 +50,47 @@ static const char *skip_to_own_keys(const struct jp_case *scene)
 	return keys ?: "";
 }
 
-static void write_scene(FILE *out, const struct jp_case *scene, const struct jp_score_way *way)
+static void write_scene(FILE *out, const struct jp_case *scene,
+			const struct jp_score_way *start_method)
 {
-	bool launch = way->launches || strcmp(scene->capture_argv[0], "launch") == 0;
+	bool launch = start_method->launches || strcmp(scene->capture_argv[0], "launch") == 0;
 	const char *keys = skip_to_own_keys(scene);
 
 	fprintf(out, "defaults : - : %s%s%s %s : %s\n", launch ? "launch" : "attach",
-		way->profiler ? "-by " : "", way->profiler ?: "", way->options, way->keys);
+		start_method->profiler ? "-by " : "", start_method->profiler ?: "",
+		start_method->options, start_method->keys);
 	fprintf(out, "case %s full :", jp_score_name(scene));
 	for (int i = 0; i < scene->workload_argc; i++)
 		fprintf(out, " %s", scene->workload_argv[i]);
 	fprintf(out, " : : %.*s\n", (int)strcspn(keys, "\n"), keys);
 }
 
-static void write_scenes(FILE *out, const struct jp_cases *lines, const struct jp_score_way *way)
+static void write_scenes(FILE *out, const struct jp_cases *lines,
+			 const struct jp_score_way *start_method)
 {
 	const struct {
 		const char *name;
 	} *workload = NULL;
 
 	for (size_t i = 0; i < lines->nr_cases; i++)
-		write_scene(out, &lines->cases[i], way);
+		write_scene(out, &lines->cases[i], start_method);
 	while ((workload = jp_registry_next(JP_WORKLOAD, workload))) {
 		char name[256], *argv[] = {(char *)workload->name, NULL};
 		char *capture[] = {(char *)"attach", NULL};
-		struct jp_case plain = {.name = name,
-					.text = "",
-					.workload_argc = 1,
-					.workload_argv = argv,
-					.capture_argv = capture};
+		struct jp_case plain_case = {.name = name,
+					     .text = "",
+					     .workload_argc = 1,
+					     .workload_argv = argv,
+					     .capture_argv = capture};
 
 		snprintf(name, sizeof(name), "%s/%s", STUDY, workload->name);
 		if (!jp_cases_find(lines, name))
-			write_scene(out, &plain, way);
+			write_scene(out, &plain_case, start_method);
 	}
 }
 
-struct jp_cases *jp_score_scenes(const struct jp_score_way *way, const struct jp_cases *lines,
-				 struct jp_error *err)
+struct jp_cases *jp_score_scenes(const struct jp_score_way *start_method,
+				 const struct jp_cases *lines, struct jp_error *err)
 {
 	struct jp_cases *scenes = NULL;
 	jp_cleanup_free char *text = NULL;
@@ -95,7 +98,7 @@ struct jp_cases *jp_score_scenes(const struct jp_score_way *way, const struct jp
 	FILE *out = open_memstream(&text, &size);
 
 	if (out)
-		write_scenes(out, lines, way);
+		write_scenes(out, lines, start_method);
 	if (out && !jp_shortage_close(out, &text))
 		scenes = jp_cases_parse(NULL, "scenes", STUDY, text, size, err);
 	else

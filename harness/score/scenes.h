@@ -17,7 +17,7 @@ struct jp_cases *jp_score_read_scenes(const char *file, struct jp_error *err);
 /* Returns the scenes of a score: @lines, then one scene that attaches to each workload that has
  * none in @lines. Scenes are cases of the study `score` without expectations. Returns NULL and a
  * message on errors. */
-struct jp_cases *jp_score_scenes(const struct jp_score_way *way, const struct jp_cases *lines,
-				 struct jp_error *err);
+struct jp_cases *jp_score_scenes(const struct jp_score_way *start_method,
+				 const struct jp_cases *lines, struct jp_error *err);
 /* Returns the name of @scene without the name of the study. */
 const char *jp_score_name(const struct jp_case *scene);

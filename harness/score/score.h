@@ -64,4 +64,4 @@ void jp_score_print(FILE *out, const struct jp_score *score);
 /* Writes the whole score as one JSON object. */
 void jp_score_json(FILE *out, const struct jp_score *score);
 /* Prints the workloads in which two scores differ. */
-void jp_score_compare(FILE *out, const struct jp_score *score, const struct jp_score *other);
+void jp_score_compare(FILE *out, const struct jp_score *score, const struct jp_score *other_score);

@@ -23,7 +23,7 @@ static bool is_own_capture(const struct jp_score_plan *plan)
 static struct jp_cases *make_scenes(const struct jp_score_plan *plan, struct jp_error *err)
 {
 	char options[64], keys[256];
-	struct jp_score_way way = {
+	struct jp_score_way start_method = {
 		.profiler = is_own_capture(plan) ? NULL : plan->profiler,
 		.launches = plan->launches,
 		.options = options,
@@ -36,7 +36,7 @@ static struct jp_cases *make_scenes(const struct jp_score_plan *plan, struct jp_
 			 plan->stack);
 	snprintf(keys, sizeof(keys), "samples=%u distinct=1 seconds=%u publish=%.128s",
 		 plan->samples, plan->seconds, plan->publish);
-	return jp_score_scenes(&way, plan->lines, err);
+	return jp_score_scenes(&start_method, plan->lines, err);
 }
 
 int jp_score_choose_scenes(struct jp_score_plan *plan, const struct jp_operands *words,

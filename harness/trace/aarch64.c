@@ -15,10 +15,10 @@ enum { X8 = 8, SP = 31, PC = 32 };
 bool jp_registers_read(pid_t tid, struct jp_regs *regs)
 {
 	struct user_regs_struct user;
-	struct iovec to = {&user, sizeof(user)};
+	struct iovec buffer = {&user, sizeof(user)};
 
 	/* 32-bit code has fewer registers, so the size differs. */
-	if (ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &to) || to.iov_len != sizeof(user))
+	if (ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &buffer) || buffer.iov_len != sizeof(user))
 		return false;
 	*regs = (struct jp_regs){.machine = jp_machine_find(EM_AARCH64),
 				 .mask = (UINT64_C(1) << (PC + 1)) - 1};

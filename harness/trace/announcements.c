@@ -40,12 +40,12 @@ void jp_announcements_open(struct jp_announcements *announced)
 {
 	jp_cleanup_free int *cpus = NULL;
 	const int count = jp_cpus_online(&cpus, NULL);
-	bool open = count > 0;
+	bool is_open = count > 0;
 
-	announced->rings = calloc(open ? (size_t)count : 1, sizeof(*announced->rings));
-	for (int i = 0; open && announced->rings && i < count; i++, announced->nr_rings++)
-		open = open_ring(&announced->rings[i], cpus[i]);
-	announced->replay = open && announced->rings ? jp_replay_new() : NULL;
+	announced->rings = calloc(is_open ? (size_t)count : 1, sizeof(*announced->rings));
+	for (int i = 0; is_open && announced->rings && i < count; i++, announced->nr_rings++)
+		is_open = open_ring(&announced->rings[i], cpus[i]);
+	announced->replay = is_open && announced->rings ? jp_replay_new() : NULL;
 }
 
 /* Returns the ring with the oldest record that is not applied, or NULL. */

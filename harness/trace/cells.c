@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/trace/cells.h"
 
-static void add_cell(struct jp_cells *cells, const char *name, const char *question, uint64_t bad,
-		     uint64_t total)
+static void add_cell(struct jp_cells *cells, const char *name, const char *question,
+		     uint64_t nr_bad, uint64_t total)
 {
 	if (cells->count < JP_CELLS)
-		cells->list[cells->count++] = (struct jp_cell){name, question, bad, total};
+		cells->list[cells->count++] = (struct jp_cell){name, question, nr_bad, total};
 }
 
 /* Returns the number of instructions whose process has a file of this kind. */
@@ -54,7 +54,7 @@ static void add_map(struct jp_cells *cells, const struct jp_tally *tally)
 }
 
 static void add_dump(struct jp_cells *cells, const struct jp_tally *tally,
-		     const struct jp_tally *all)
+		     const struct jp_tally *total)
 {
 	const uint64_t *names = tally->names[JP_SOURCE_DUMP],
 		       nr_named = count_named_instructions(names);
@@ -75,11 +75,11 @@ static void add_dump(struct jp_cells *cells, const struct jp_tally *tally,
 		 "a late profiler finds no record of code that had one, or no mapped jit-PID.dump",
 		 tally->detached[JP_SOURCE_DUMP], tally->attached[JP_SOURCE_DUMP]);
 	add_cell(cells, "dump.bytes", "a function of the jitdump differs from memory",
-		 all->nr_differing, all->nr_functions);
+		 total->nr_differing, total->nr_functions);
 	add_cell(cells, "dump.clock", "a record is later than now, or earlier than the launch",
-		 all->future + all->early, all->loads);
-	add_cell(cells, "dump.order", "a record is earlier than the one before", all->disorder,
-		 all->loads);
+		 total->future + total->early, total->loads);
+	add_cell(cells, "dump.order", "a record is earlier than the one before", total->disorder,
+		 total->loads);
 }
 
 static void add_unwinding(struct jp_cells *cells, const struct jp_tally *tally)
@@ -104,17 +104,18 @@ static void add_unwinding(struct jp_cells *cells, const struct jp_tally *tally)
 static void add_frame_pointers(struct jp_cells *cells, const struct jp_tally *tally)
 {
 	const uint64_t *calls = tally->by_fp[JP_PLACE_CALL];
-	uint64_t wrong = 0, total = 0;
+	uint64_t nr_wrong = 0, total = 0;
 
 	for (int place = 0; place < JP_PLACES; place++) {
 		const uint64_t *callers = tally->by_fp[place];
 
-		wrong += callers[JP_CALLER_WRONG];
+		nr_wrong += callers[JP_CALLER_WRONG];
 		total += callers[JP_CALLER_WRONG] + callers[JP_CALLER_RIGHT] +
 			 callers[JP_CALLER_SKIPPED];
 	}
 	add_cell(cells, "fp.kept",
-		 "the frame pointer leads neither to this frame nor to the caller's", wrong, total);
+		 "the frame pointer leads neither to this frame nor to the caller's", nr_wrong,
+		 total);
 	add_cell(cells, "fp.calls", "a function calls without a frame of its own",
 		 calls[JP_CALLER_SKIPPED] + calls[JP_CALLER_WRONG],
 		 calls[JP_CALLER_SKIPPED] + calls[JP_CALLER_WRONG] + calls[JP_CALLER_RIGHT]);
@@ -154,16 +155,16 @@ static uint64_t count_forked_unnamed(const struct jp_tally *tally)
 }
 
 void jp_cells_add_run(struct jp_cells *cells, const struct jp_tally *tally,
-		      const struct jp_tally *all)
+		      const struct jp_tally *total)
 {
 	add_cell(cells, "published", "code runs, and the process publishes no names",
 		 count_unpublished(tally), tally->emitted);
 	add_cell(cells, "code.record", "code runs in memory that no mapping record announces",
 		 tally->unannounced, tally->announced);
 	add_map(cells, tally);
-	add_dump(cells, tally, all);
-	add_unwinding(cells, all);
-	add_frame_pointers(cells, all);
+	add_dump(cells, tally, total);
+	add_unwinding(cells, total);
+	add_frame_pointers(cells, total);
 	add_cell(cells, "fork.names", "in a forked child running code has no name",
 		 count_forked_unnamed(tally), count_unnamed_in_forks(tally));
 	add_cell(cells, "exec.map", "code that ran before an exec is in no line of the perf map",

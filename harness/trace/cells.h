@@ -23,10 +23,10 @@ struct jp_cells {
 	size_t count;
 };
 
-/* Adds the cells of a run in which the program ended by itself, by the counts @tally. @all: counts
- * of all runs, for the cells that do not depend on how the program ended. */
+/* Adds the cells of a run in which the program ended by itself, by the counts @tally. @total:
+ * counts of all runs, for the cells that do not depend on how the program ended. */
 void jp_cells_add_run(struct jp_cells *cells, const struct jp_tally *tally,
-		      const struct jp_tally *all);
+		      const struct jp_tally *total);
 /* Adds the cells of a run that a signal ended, about names that are missing afterwards: @map_name
  * for the perf map and @dump_name for the jitdump. @whole: counts of a run that ended by itself,
  * which show whether the program writes such a file. */

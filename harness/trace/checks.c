@@ -52,17 +52,17 @@ static struct jp_checked_process *find_process(struct jp_checks *checks, uint32_
 	return added;
 }
 
-/* Moves @runs in @tally from the count of @from to that of @to, and sets @runs to 0. */
+/* Moves @runs in @tally from the count of @old_name to that of @new_name, and sets @runs to 0. */
 static void move_counts_between_names(struct jp_tally *tally, enum jp_trace_source source,
-				      struct jp_runs *runs, enum jp_trace_name from,
-				      enum jp_trace_name to)
+				      struct jp_runs *runs, enum jp_trace_name old_name,
+				      enum jp_trace_name new_name)
 {
-	tally->names[source][from] -= runs->insns;
-	tally->names[source][to] += runs->insns;
-	tally->samples[source][from] -= runs->samples;
-	tally->samples[source][to] += runs->samples;
-	tally->forked[source][from] -= runs->forked;
-	tally->forked[source][to] += runs->forked;
+	tally->names[source][old_name] -= runs->insns;
+	tally->names[source][new_name] += runs->insns;
+	tally->samples[source][old_name] -= runs->samples;
+	tally->samples[source][new_name] += runs->samples;
+	tally->forked[source][old_name] -= runs->forked;
+	tally->forked[source][new_name] += runs->forked;
 	*runs = (struct jp_runs){0};
 }
 
@@ -83,21 +83,21 @@ static bool has_file(const struct jp_checks *checks, enum jp_trace_source source
 static void count_late_names(struct jp_checks *checks, enum jp_trace_source source)
 {
 	struct jp_published_name name;
-	struct ran *ran;
+	struct ran *instruction;
 	size_t cursor = 0;
 	uint64_t ip;
 
 	while (has_file(checks, source) &&
-	       (ran = jp_map_next(&checks->current->ran[source], &cursor, &ip))) {
-		add_runs(&ran->missing, &ran->absent);
-		move_counts_between_names(checks->tally, source, &ran->absent, JP_NAME_NONE,
+	       (instruction = jp_map_next(&checks->current->ran[source], &cursor, &ip))) {
+		add_runs(&instruction->missing, &instruction->absent);
+		move_counts_between_names(checks->tally, source, &instruction->absent, JP_NAME_NONE,
 					  JP_NAME_MISSING);
 		find[source](checks->published, ip, &name);
-		if (!ran->missing.insns || !name.name)
+		if (!instruction->missing.insns || !name.name)
 			continue;
-		add_runs(&ran->named, &ran->missing);
-		move_counts_between_names(checks->tally, source, &ran->missing, JP_NAME_MISSING,
-					  JP_NAME_LATE);
+		add_runs(&instruction->named, &instruction->missing);
+		move_counts_between_names(checks->tally, source, &instruction->missing,
+					  JP_NAME_MISSING, JP_NAME_LATE);
 	}
 }
 
@@ -128,21 +128,21 @@ static int count_times(struct jp_checks *checks)
 static void count_names_for_attached(struct jp_checks *checks, enum jp_trace_source source)
 {
 	const bool has_source = source == JP_SOURCE_MAP || checks->published->has_marker;
-	struct jp_attached *to = &checks->attached[source];
+	struct jp_attached *attached = &checks->attached[source];
 	struct jp_published_name name;
-	const struct ran *ran;
+	const struct ran *instruction;
 	size_t cursor = 0;
 	uint64_t ip;
 
-	*to = (struct jp_attached){0};
+	*attached = (struct jp_attached){0};
 	if (source == JP_SOURCE_DUMP && !checks->current->has_marker)
 		return;
-	while ((ran = jp_map_next(&checks->current->ran[source], &cursor, &ip))) {
-		if (!ran->named.insns || !jp_published_is_emitted(checks->published, ip))
+	while ((instruction = jp_map_next(&checks->current->ran[source], &cursor, &ip))) {
+		if (!instruction->named.insns || !jp_published_is_emitted(checks->published, ip))
 			continue;
 		find[source](checks->published, ip, &name);
-		to->nr_attached += ran->named.insns;
-		to->nr_detached += has_source && name.name ? 0 : ran->named.insns;
+		attached->nr_attached += instruction->named.insns;
+		attached->nr_detached += has_source && name.name ? 0 : instruction->named.insns;
 	}
 }
 
@@ -190,21 +190,21 @@ int jp_checks_begin(struct jp_checks *checks, uint32_t pid, uint32_t execs, stru
 /* Returns the names of @addr, or NULL without memory. */
 static const struct named *find_names(struct jp_checks *checks, uint64_t addr)
 {
-	struct named *named = jp_map_find(&checks->names, addr);
+	struct named *names = jp_map_find(&checks->names, addr);
 
-	if (named)
-		return named;
-	named = jp_map_at(&checks->names, addr, sizeof(*named));
-	for (int source = 0; named && source < JP_SOURCES; source++)
-		find[source](checks->published, addr, &named->found[source]);
-	return named;
+	if (names)
+		return names;
+	names = jp_map_at(&checks->names, addr, sizeof(*names));
+	for (int source = 0; names && source < JP_SOURCES; source++)
+		find[source](checks->published, addr, &names->found[source]);
+	return names;
 }
 
 size_t jp_checks_function(struct jp_checks *checks, uint64_t addr)
 {
-	const struct named *named = find_names(checks, addr);
+	const struct named *names = find_names(checks, addr);
 
-	return named ? named->found[JP_SOURCE_DUMP].entry ?: named->found[JP_SOURCE_MAP].entry : 0;
+	return names ? names->found[JP_SOURCE_DUMP].entry ?: names->found[JP_SOURCE_MAP].entry : 0;
 }
 
 /* Returns whether the instruction at @ip, which line @entry of the perf map names, has another
@@ -230,12 +230,13 @@ static void note_run(struct jp_checks *checks, enum jp_trace_source source,
 		     const struct jp_trace_insn *insn, bool is_sample, bool is_named)
 {
 	const struct jp_runs run = {1, is_sample, insn->is_forked};
-	struct ran *ran = jp_map_at(&checks->current->ran[source], insn->ip, sizeof(struct ran));
+	struct ran *instruction =
+		jp_map_at(&checks->current->ran[source], insn->ip, sizeof(struct ran));
 
-	if (ran)
-		add_runs(is_named                   ? &ran->named
-			 : has_file(checks, source) ? &ran->missing
-						    : &ran->absent,
+	if (instruction)
+		add_runs(is_named                   ? &instruction->named
+			 : has_file(checks, source) ? &instruction->missing
+						    : &instruction->absent,
 			 &run);
 }
 
@@ -319,11 +320,11 @@ static enum jp_trace_caller judge_unwinding(const struct jp_checks *checks,
 		       : JP_CALLER_WRONG;
 }
 
-static void judge_caller(struct jp_checks *checks, const struct named *named,
+static void judge_caller(struct jp_checks *checks, const struct named *names,
 			 struct jp_trace_insn *insn, const struct jp_checks_step *step)
 {
 	insn->by_fp = judge_frame_pointer(checks, insn, step);
-	insn->by_dump = judge_unwinding(checks, &named->found[JP_SOURCE_DUMP], insn, step);
+	insn->by_dump = judge_unwinding(checks, &names->found[JP_SOURCE_DUMP], insn, step);
 	checks->tally->by_fp[insn->place][insn->by_fp]++;
 	checks->tally->by_dump[insn->place][insn->by_dump]++;
 }
@@ -332,10 +333,10 @@ void jp_checks_apply(struct jp_checks *checks, struct jp_trace_insn *insn,
 		     const struct jp_checks_step *step)
 {
 	struct jp_tally *tally = checks->tally;
-	const struct named *named = find_names(checks, insn->ip);
+	const struct named *names = find_names(checks, insn->ip);
 
 	insn->emitted = jp_published_is_emitted(checks->published, insn->ip);
-	if (!insn->emitted || !named)
+	if (!insn->emitted || !names)
 		return;
 	tally->emitted++;
 	tally->nr_known += insn->is_known;
@@ -346,7 +347,7 @@ void jp_checks_apply(struct jp_checks *checks, struct jp_trace_insn *insn,
 	/* Later bursts may hit the end of the process, which unmaps the jitdump. */
 	memcpy(checks->current->attached, checks->attached, sizeof(checks->attached));
 	for (int source = 0; source < JP_SOURCES; source++) {
-		const struct jp_published_name *name = &named->found[source];
+		const struct jp_published_name *name = &names->found[source];
 
 		insn->name[source] = judge_name(checks, source, name, insn, step);
 		insn->names[source] = name->name;
@@ -354,9 +355,9 @@ void jp_checks_apply(struct jp_checks *checks, struct jp_trace_insn *insn,
 		tally->samples[source][insn->name[source]] += step->sample;
 		tally->forked[source][insn->name[source]] += insn->is_forked;
 	}
-	compare_bytes(checks, &named->found[JP_SOURCE_DUMP], insn->tid);
+	compare_bytes(checks, &names->found[JP_SOURCE_DUMP], insn->tid);
 	if (insn->is_known)
-		judge_caller(checks, named, insn, step);
+		judge_caller(checks, names, insn, step);
 }
 
 /* Returns whether @process called exec later, and was traced after that, too. */
@@ -376,18 +377,18 @@ static void count_names_gone_from_files(struct jp_checks *checks, enum jp_trace_
 	const bool execed = has_execed(checks, checks->current);
 	struct jp_tally *tally = checks->tally;
 	struct jp_published_name name;
-	const struct ran *ran;
+	const struct ran *instruction;
 	size_t cursor = 0;
 	uint64_t ip;
 
 	tally->attached[source] += checks->current->attached[source].nr_attached;
 	tally->detached[source] += checks->current->attached[source].nr_detached;
-	while ((ran = jp_map_next(&checks->current->ran[source], &cursor, &ip))) {
-		const uint64_t insns = ran->named.insns + ran->missing.insns;
+	while ((instruction = jp_map_next(&checks->current->ran[source], &cursor, &ip))) {
+		const uint64_t insns = instruction->named.insns + instruction->missing.insns;
 
 		find[source](checks->published, ip, &name);
-		tally->nr_named[source] += ran->named.insns;
-		tally->nr_gone[source] += name.name ? 0 : ran->named.insns;
+		tally->nr_named[source] += instruction->named.insns;
+		tally->nr_gone[source] += name.name ? 0 : instruction->named.insns;
 		tally->execed[source] += execed ? insns : 0;
 		tally->execed_unnamed[source] += execed && !name.name ? insns : 0;
 	}

@@ -59,7 +59,7 @@ int jp_comparison_make(struct jp_comparison *comparison, const char *path, struc
 
 void jp_comparison_print(const struct jp_comparison *comparison, FILE *out)
 {
-	const struct jp_trace_insn *worst = &comparison->first_wrong;
+	const struct jp_trace_insn *insn = &comparison->first_wrong;
 
 	fprintf(out,
 		"truth: %" PRIu64 " right, %" PRIu64 " wrong, %" PRIu64 " without a claim, %" PRIu64
@@ -70,7 +70,7 @@ void jp_comparison_print(const struct jp_comparison *comparison, FILE *out)
 		fprintf(out,
 			"the first wrong one: burst %u, time %" PRIu64 ", ip 0x%" PRIx64
 			", sp 0x%" PRIx64 ": 0x%" PRIx64 ", expected 0x%" PRIx64 "\n",
-			worst->burst, worst->time, worst->ip, worst->sp, worst->ret,
+			insn->burst, insn->time, insn->ip, insn->sp, insn->ret,
 			comparison->true_ret);
 }
 

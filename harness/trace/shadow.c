@@ -80,26 +80,27 @@ static void push_frame(struct jp_shadow *shadow, const struct jp_shadow_frame *f
 	shadow->events[JP_SHADOW_FULL]++;
 }
 
-static void push_entered(struct jp_shadow *shadow, const struct jp_shadow_state *before,
-			 const struct jp_shadow_state *after)
+static void push_entered(struct jp_shadow *shadow, const struct jp_shadow_state *state_before,
+			 const struct jp_shadow_state *state_after)
 {
 	push_frame(shadow, &(struct jp_shadow_frame){
-				   .ret_addr = after->sp,
-				   .ret = after->top,
-				   .start = after->ip,
-				   .fp = after->fp,
+				   .ret_addr = state_after->sp,
+				   .ret = state_after->top,
+				   .start = state_after->ip,
+				   .fp = state_after->fp,
 			   });
 }
 
-/* Returns whether the instruction between @before and @after was a call: it pushed the address of
- * the instruction after it. */
-static bool was_call(const struct jp_shadow *shadow, const struct jp_shadow_state *before,
-		     const struct jp_shadow_state *after)
+/* Returns whether the instruction between @state_before and @state_after was a call: it pushed the
+ * address of the instruction after it. */
+static bool was_call(const struct jp_shadow *shadow, const struct jp_shadow_state *state_before,
+		     const struct jp_shadow_state *state_after)
 {
-	const uint64_t size = after->top - before->ip;
+	const uint64_t size = state_after->top - state_before->ip;
 
-	return after->sp == before->sp - shadow->machine->pushed && size && size <= LONGEST &&
-	       size <= before->size && shadow->machine->follows_call(before->code, size);
+	return state_after->sp == state_before->sp - shadow->machine->pushed && size &&
+	       size <= LONGEST && size <= state_before->size &&
+	       shadow->machine->follows_call(state_before->code, size);
 }
 
 /* Removes the frames whose return addresses lie below @sp. These functions were left without a
@@ -117,62 +118,63 @@ static void leave_frames(struct jp_shadow *shadow, uint64_t sp)
 }
 
 /* Applies a return instruction. */
-static void apply_return(struct jp_shadow *shadow, const struct jp_shadow_state *before,
-			 const struct jp_shadow_state *after)
+static void apply_return(struct jp_shadow *shadow, const struct jp_shadow_state *state_before,
+			 const struct jp_shadow_state *state_after)
 {
 	const struct jp_shadow_frame *top = get_innermost_frame(shadow);
 
 	if (!top)
 		return;
-	if (top->ret_addr != before->sp) {
-		leave_frames(shadow, after->sp);
+	if (top->ret_addr != state_before->sp) {
+		leave_frames(shadow, state_after->sp);
 		jp_shadow_mark_uncertain(shadow, JP_SHADOW_JUMP);
 		return;
 	}
 	shadow->returns++;
 	shadow->count--;
-	if (top->ret != after->ip)
+	if (top->ret != state_after->ip)
 		jp_shadow_mark_uncertain(shadow, JP_SHADOW_CHANGED);
 }
 
 /* Returns whether the thread returned from a signal handler to the interrupted code: the innermost
  * frame is a signal frame, and the stack pointer is the interrupted one. */
-static bool leaves_handler(const struct jp_shadow *shadow, const struct jp_shadow_state *after)
+static bool leaves_handler(const struct jp_shadow *shadow,
+			   const struct jp_shadow_state *state_after)
 {
 	const struct jp_shadow_frame *top = get_innermost_frame(shadow);
 
-	return top && top->signal && after->sp == top->ret_addr;
+	return top && top->signal && state_after->sp == top->ret_addr;
 }
 
-void jp_shadow_step(struct jp_shadow *shadow, const struct jp_shadow_state *before,
-		    const struct jp_shadow_state *after)
+void jp_shadow_step(struct jp_shadow *shadow, const struct jp_shadow_state *state_before,
+		    const struct jp_shadow_state *state_after)
 {
-	if (leaves_handler(shadow, after)) {
+	if (leaves_handler(shadow, state_after)) {
 		shadow->count--;
-	} else if (was_call(shadow, before, after)) {
+	} else if (was_call(shadow, state_before, state_after)) {
 		shadow->calls++;
-		push_entered(shadow, before, after);
-	} else if (shadow->machine->returns(before->code, before->size)) {
-		apply_return(shadow, before, after);
-	} else if (after->sp > before->sp) {
-		leave_frames(shadow, after->sp);
-	} else if (before->sp - after->sp > shadow->machine->pushed &&
-		   !shadow->machine->allocates(before->code, before->size)) {
+		push_entered(shadow, state_before, state_after);
+	} else if (shadow->machine->returns(state_before->code, state_before->size)) {
+		apply_return(shadow, state_before, state_after);
+	} else if (state_after->sp > state_before->sp) {
+		leave_frames(shadow, state_after->sp);
+	} else if (state_before->sp - state_after->sp > shadow->machine->pushed &&
+		   !shadow->machine->allocates(state_before->code, state_before->size)) {
 		shadow->events[JP_SHADOW_STACK]++;
 		jp_shadow_clear(shadow);
 	}
 }
 
-void jp_shadow_signal(struct jp_shadow *shadow, const struct jp_shadow_state *before,
-		      const struct jp_shadow_state *after)
+void jp_shadow_signal(struct jp_shadow *shadow, const struct jp_shadow_state *state_before,
+		      const struct jp_shadow_state *state_after)
 {
 	shadow->events[JP_SHADOW_SIGNAL]++;
 	/* If the handler runs on its own stack at a higher address, stack pointers no longer show
 	 * which frames were left. */
-	if (after->sp >= before->sp)
+	if (state_after->sp >= state_before->sp)
 		jp_shadow_clear(shadow);
-	push_frame(shadow, &(struct jp_shadow_frame){.ret_addr = before->sp,
+	push_frame(shadow, &(struct jp_shadow_frame){.ret_addr = state_before->sp,
 						     .doubt = JP_SHADOW_SIGNAL,
 						     .signal = true});
-	push_entered(shadow, before, after);
+	push_entered(shadow, state_before, state_after);
 }

@@ -61,13 +61,14 @@ struct jp_shadow_state {
 
 /* Returns the innermost frame if it is certain, else NULL. */
 const struct jp_shadow_frame *jp_shadow_get_innermost(const struct jp_shadow *shadow);
-/* Applies one executed instruction: the thread was in state @before and is now in state @after. */
-void jp_shadow_step(struct jp_shadow *shadow, const struct jp_shadow_state *before,
-		    const struct jp_shadow_state *after);
-/* Applies the start of a signal handler: the thread was interrupted in state @before and is now in
- * state @after. */
-void jp_shadow_signal(struct jp_shadow *shadow, const struct jp_shadow_state *before,
-		      const struct jp_shadow_state *after);
+/* Applies one executed instruction: the thread was in state @state_before and is now in state
+ * @state_after. */
+void jp_shadow_step(struct jp_shadow *shadow, const struct jp_shadow_state *state_before,
+		    const struct jp_shadow_state *state_after);
+/* Applies the start of a signal handler: the thread was interrupted in state @state_before and is
+ * now in state @state_after. */
+void jp_shadow_signal(struct jp_shadow *shadow, const struct jp_shadow_state *state_before,
+		      const struct jp_shadow_state *state_after);
 /* Makes the innermost frame uncertain because of @event, and counts @event. */
 void jp_shadow_mark_uncertain(struct jp_shadow *shadow, enum jp_shadow_event event);
 /* Removes all frames, but keeps the counts of events. */

@@ -190,13 +190,13 @@ static bool wait_for_change(struct jp_threads *threads, uint64_t time)
 	struct pollfd fds[] = {{.fd = threads->children, .events = POLLIN},
 			       {.fd = jp_interrupt_fd(), .events = POLLIN}};
 	const uint64_t now = jp_clock_now();
-	struct timespec left;
+	struct timespec remaining;
 
 	if (now >= time)
 		return true;
-	left.tv_sec = (time_t)((time - now) / 1000000000);
-	left.tv_nsec = (long)((time - now) % 1000000000);
-	return ppoll(fds, 2, &left, NULL) == 0;
+	remaining.tv_sec = (time_t)((time - now) / 1000000000);
+	remaining.tv_nsec = (long)((time - now) % 1000000000);
+	return ppoll(fds, 2, &remaining, NULL) == 0;
 }
 
 bool jp_threads_run_until(struct jp_threads *threads, uint64_t time)
@@ -336,7 +336,7 @@ static bool is_tid(const char *name)
 static int seize_new_threads(struct jp_threads *threads, pid_t pid, size_t *added,
 			     struct jp_error *err)
 {
-	const size_t before = threads->count;
+	const size_t nr_before = threads->count;
 	struct jp_folder_names names = {0};
 	char path[64];
 	int failed;
@@ -350,7 +350,7 @@ static int seize_new_threads(struct jp_threads *threads, pid_t pid, size_t *adde
 			failed = seize_thread(threads, tid, err);
 	}
 	jp_folder_names_free(&names);
-	*added = threads->count - before;
+	*added = threads->count - nr_before;
 	return failed;
 }
 

@@ -27,14 +27,14 @@ static uint64_t draw_random_number(struct jp_trace *trace)
 static const struct jp_thread *choose_thread(struct jp_trace *trace,
 					     const struct jp_threads *threads)
 {
-	const struct jp_thread *chosen = NULL;
+	const struct jp_thread *thread = NULL;
 	uint64_t running = 0;
 
 	for (size_t i = 0; i < threads->count; i++)
 		if (jp_threads_state(&threads->list[i]) == 'R' &&
 		    draw_random_number(trace) % ++running == 0)
-			chosen = &threads->list[i];
-	return chosen;
+			thread = &threads->list[i];
+	return thread;
 }
 
 static int step_through_thread(struct jp_burst *burst, const struct jp_thread *thread,

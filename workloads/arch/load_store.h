@@ -162,9 +162,9 @@ void jp_arch_call_clock(struct jp_code *code)
 int jp_arch_read_traced(int pid, uint64_t *ip, uint64_t *sp, uint64_t *bp)
 {
 	struct user_regs_struct regs;
-	struct iovec to = {&regs, sizeof(regs)};
+	struct iovec buffer = {&regs, sizeof(regs)};
 
-	if (ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &to))
+	if (ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &buffer))
 		return -errno;
 	*ip = regs.pc;
 	*sp = regs.sp;

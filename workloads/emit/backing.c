@@ -26,14 +26,14 @@ static int open_heap(struct jp_region *region, const char *name)
 	return -ENOSYS;
 #else
 	enum { AHEAD = 8 << 20 };
-	void *ahead;
+	void *next_heap;
 
 	if (!mallopt(M_MMAP_THRESHOLD, 4 * AHEAD) || !mallopt(M_TRIM_THRESHOLD, 4 * AHEAD))
 		return -EINVAL;
-	ahead = malloc(AHEAD);
-	if (!ahead)
+	next_heap = malloc(AHEAD);
+	if (!next_heap)
 		return -ENOMEM;
-	free(ahead);
+	free(next_heap);
 	return 0;
 #endif
 }
@@ -41,7 +41,7 @@ static int open_heap(struct jp_region *region, const char *name)
 /* Maps by moving the program break, which grows only upwards. brk(2) takes no protection, so @prot
  * is not used. */
 static int map_heap(struct jp_region *region, size_t offset, size_t size, int prot,
-		    unsigned char *hint, unsigned char **got)
+		    unsigned char *hint, unsigned char **mapped_at)
 {
 	unsigned char *end = sbrk(0);
 	size_t padding = -(uintptr_t)end & (region->page - 1);
@@ -50,7 +50,7 @@ static int map_heap(struct jp_region *region, size_t offset, size_t size, int pr
 		return -EBUSY;
 	if (sbrk(hint ? size : padding + size) == (void *)-1)
 		return -errno;
-	*got = end + (hint ? 0 : padding);
+	*mapped_at = end + (hint ? 0 : padding);
 	return 0;
 }
 
@@ -64,7 +64,7 @@ static int open_sysv(struct jp_region *region, const char *name)
 }
 
 static int map_sysv(struct jp_region *region, size_t offset, size_t size, int prot,
-		    unsigned char *hint, unsigned char **got)
+		    unsigned char *hint, unsigned char **mapped_at)
 {
 	int flags = (prot & PROT_WRITE || !prot ? 0 : SHM_RDONLY) |
 		    (prot & PROT_EXEC ? SHM_EXEC : 0) | (hint ? SHM_REMAP : 0);
@@ -77,7 +77,7 @@ static int map_sysv(struct jp_region *region, size_t offset, size_t size, int pr
 	if (memory == (void *)-1)
 		ret = -errno;
 	else
-		*got = memory;
+		*mapped_at = memory;
 	shmctl(id, IPC_RMID, NULL); /* the segment continues to exist until it is detached */
 	return ret;
 }
@@ -130,7 +130,7 @@ static int open_zero(struct jp_region *region, const char *name)
 static int open_views(struct jp_region *region, const char *name)
 {
 	static int fd = -1;
-	static uint64_t used;
+	static uint64_t length;
 	static pid_t owner;
 	uint64_t before;
 	void *view;
@@ -138,21 +138,21 @@ static int open_views(struct jp_region *region, const char *name)
 
 	if (fd < 0 ||
 	    owner != getpid()) { /* a forked child must not write into its parent's memfd */
-		int fresh = memfd_create(name, MFD_CLOEXEC);
+		int memfd = memfd_create(name, MFD_CLOEXEC);
 
-		if (fresh < 0)
+		if (memfd < 0)
 			return -errno;
 		if (fd >= 0)
 			close(fd);
-		fd = fresh;
-		used = 0;
+		fd = memfd;
+		length = 0;
 		owner = getpid();
 	}
-	ret = set_file(region, fcntl(fd, F_DUPFD_CLOEXEC, 0), used, name);
+	ret = set_file(region, fcntl(fd, F_DUPFD_CLOEXEC, 0), length, name);
 	if (ret)
 		return ret;
 	before = jp_clock_now();
-	view = mmap(NULL, region->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, used);
+	view = mmap(NULL, region->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, length);
 	if (view == MAP_FAILED)
 		return -errno;
 	jp_truth_map(before, jp_clock_now(),
@@ -161,19 +161,20 @@ static int open_views(struct jp_region *region, const char *name)
 						.prot = JP_PROT_READ | JP_PROT_WRITE,
 						.backing = JP_BACKING_MEMFD,
 						.name = region->name,
-						.offset = used});
+						.offset = length});
 	region->write = view;
-	used += region->size;
+	length += region->size;
 	return 0;
 }
 
 int jp_backing_map(struct jp_region *region, size_t offset, size_t size, int prot,
-		   unsigned char *hint, unsigned char **got)
+		   unsigned char *hint, unsigned char **mapped_at)
 {
-	int flags = region->kind->flags, over = region->reserved ? MAP_FIXED : MAP_FIXED_NOREPLACE;
+	int flags = region->kind->flags,
+	    fixed_flag = region->reserved ? MAP_FIXED : MAP_FIXED_NOREPLACE;
 	/* Each shared mapping of /dev/zero gets a file of its own, so that its offset is 0. */
 	bool is_first = region->fd < 0 || (region->kind->open == open_zero && (flags & MAP_SHARED));
-	void *memory = mmap(hint, size, prot, flags | (hint ? over : 0), region->fd,
+	void *memory = mmap(hint, size, prot, flags | (hint ? fixed_flag : 0), region->fd,
 			    is_first ? 0 : region->offset + offset);
 
 	if (memory == MAP_FAILED)
@@ -182,19 +183,19 @@ int jp_backing_map(struct jp_region *region, size_t offset, size_t size, int pro
 		munmap(memory, size);
 		return -EEXIST;
 	}
-	*got = memory;
+	*mapped_at = memory;
 	return 0;
 }
 
 static int map_named_memory(struct jp_region *region, size_t offset, size_t size, int prot,
-			    unsigned char *hint, unsigned char **got)
+			    unsigned char *hint, unsigned char **mapped_at)
 {
-	int ret = jp_backing_map(region, offset, size, prot, hint, got);
+	int ret = jp_backing_map(region, offset, size, prot, hint, mapped_at);
 
-	if (ret || !prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, *got, size, "jitproof"))
+	if (ret || !prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, *mapped_at, size, "jitproof"))
 		return ret;
 	ret = -errno;
-	munmap(*got, size);
+	munmap(*mapped_at, size);
 	return ret;
 }
 

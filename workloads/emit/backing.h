@@ -50,4 +50,4 @@ bool jp_backing_has_views(const struct jp_backing_kind *kind);
 /* Maps with mmap() and the kind's flags, for kinds without a function of their own. Returns 0 or
  * -errno. */
 int jp_backing_map(struct jp_region *region, size_t offset, size_t size, int prot,
-		   unsigned char *hint, unsigned char **got);
+		   unsigned char *hint, unsigned char **mapped_at);

@@ -33,20 +33,20 @@ static void close_fd(int *fd)
 
 int jp_child_open(struct jp_child *process, int child_ends[2])
 {
-	int ready[2], control[2], ret;
+	int ready_pipe[2], control[2], ret;
 
 	*process = (struct jp_child){.pidfd = -1, .message_pipe = -1, .control = -1};
-	if (pipe2(ready, O_CLOEXEC) < 0)
+	if (pipe2(ready_pipe, O_CLOEXEC) < 0)
 		return -errno;
 	if (pipe2(control, O_CLOEXEC) < 0) {
 		ret = -errno;
-		close(ready[0]);
-		close(ready[1]);
+		close(ready_pipe[0]);
+		close(ready_pipe[1]);
 		return ret;
 	}
-	process->message_pipe = ready[0];
+	process->message_pipe = ready_pipe[0];
 	process->control = control[1];
-	child_ends[0] = ready[1];
+	child_ends[0] = ready_pipe[1];
 	child_ends[1] = control[0];
 	return 0;
 }
@@ -68,7 +68,7 @@ void jp_children_forget(void)
 
 int jp_child_keep(struct jp_child *process, pid_t pid, int child_ends[2])
 {
-	int64_t outside;
+	int64_t outer_pid;
 
 	close(child_ends[0]);
 	close(child_ends[1]);
@@ -80,8 +80,8 @@ int jp_child_keep(struct jp_child *process, pid_t pid, int child_ends[2])
 	process->pidfd = syscall(SYS_pidfd_open, pid, 0);
 	if (process->pidfd >= 0)
 		fcntl(process->pidfd, F_SETFD, FD_CLOEXEC);
-	outside = jp_truth_outer_pid(process->pidfd, pid);
-	process->outer_pid = outside > 0 ? outside : 0;
+	outer_pid = jp_truth_outer_pid(process->pidfd, pid);
+	process->outer_pid = outer_pid > 0 ? outer_pid : 0;
 	process->next = alive;
 	alive = process;
 	return 0;
@@ -101,7 +101,7 @@ void jp_child_end(int status)
 	_exit(status);
 }
 
-int jp_child_reap(struct jp_child *process, uint64_t since)
+int jp_child_reap(struct jp_child *process, uint64_t start_time)
 {
 	int status;
 	pid_t pid;
@@ -114,7 +114,7 @@ int jp_child_reap(struct jp_child *process, uint64_t since)
 	if (pid < 0)
 		return -errno;
 	if (WIFSIGNALED(status) && process->outer_pid)
-		jp_truth_process_died(process->outer_pid, since, jp_clock_now());
+		jp_truth_process_died(process->outer_pid, start_time, jp_clock_now());
 	else if (process->outer_pid)
 		jp_truth_task_released(process->outer_pid, process->outer_pid);
 	pthread_mutex_lock(&lock);

@@ -33,9 +33,9 @@ void jp_child_close(struct jp_child *process);
 /* Closes the child's pipe ends @child_ends and adds the child @pid to the list. If creating the
  * child failed, @pid is -errno: closes all pipes and returns @pid. Else returns 0. */
 int jp_child_keep(struct jp_child *process, pid_t pid, int child_ends[2]);
-/* Waits for the child and reaps it. Returns as jp_process_reap(). @since: earliest time at which
- * the child can have died, if it does not report its end. */
-int jp_child_reap(struct jp_child *process, uint64_t since);
+/* Waits for the child and reaps it. Returns as jp_process_reap(). @start_time: earliest time at
+ * which the child can have died, if it does not report its end. */
+int jp_child_reap(struct jp_child *process, uint64_t start_time);
 
 /* Records the start of the calling process, a new child, in the truth. */
 void jp_child_begin(uint64_t before, struct jp_truth_task_ids parent, enum jp_truth_how how);

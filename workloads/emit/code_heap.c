@@ -28,7 +28,7 @@ const struct jp_option *jp_code_heap_options(void *context)
 {
 	struct jp_code_heap *heap = context;
 	static struct jp_option rows[6];
-	const struct jp_option filled[] = {
+	const struct jp_option all_rows[] = {
 		{"--backing", .value = "KIND", .parse = parse_backing, .context = heap,
 		 .print_values = jp_backing_print,
 		 .help = "the code's memory: anon, named (anon with a name), memfd, memfd-views "
@@ -44,7 +44,7 @@ const struct jp_option *jp_code_heap_options(void *context)
 		{.get_more = jp_path_options, .context = &heap->plan},
 		{0}};
 
-	return memcpy(rows, filled, sizeof(filled));
+	return memcpy(rows, all_rows, sizeof(all_rows));
 }
 
 int jp_code_heap_open_region(const struct jp_code_heap *heap, struct jp_region *region)

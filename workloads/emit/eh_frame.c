@@ -107,21 +107,21 @@ static size_t put_cie(struct table *table)
 	return start;
 }
 
-static void put_advance(struct table *table, uint32_t by)
+static void put_advance(struct table *table, uint32_t distance)
 {
-	if (by < 0x40) {
-		put_u8(table, CFA_ADVANCE | by);
-	} else if (by <= UINT8_MAX) {
+	if (distance < 0x40) {
+		put_u8(table, CFA_ADVANCE | distance);
+	} else if (distance <= UINT8_MAX) {
 		put_u8(table, CFA_ADVANCE1);
-		put_u8(table, by);
-	} else if (by <= UINT16_MAX) {
-		uint16_t half = by;
+		put_u8(table, distance);
+	} else if (distance <= UINT16_MAX) {
+		uint16_t half = distance;
 
 		put_u8(table, CFA_ADVANCE2);
 		put_bytes(table, &half, sizeof(half));
 	} else {
 		put_u8(table, CFA_ADVANCE4);
-		put_u32(table, by);
+		put_u32(table, distance);
 	}
 }
 
@@ -160,7 +160,7 @@ static int find_rule(const struct jp_truth_insn *insn, struct rule *rule)
 /* Appends a row for each instruction whose rule differs from that of the instruction before. */
 static int put_rows(struct table *table, const struct jp_emitted *emitted)
 {
-	struct rule now = {.reg = jp_arch_elf.sp, .offset = jp_arch_elf.pushed};
+	struct rule current = {.reg = jp_arch_elf.sp, .offset = jp_arch_elf.pushed};
 	uint32_t row_offset = 0;
 
 	for (uint32_t i = 0; i < emitted->nr_insns; i++) {
@@ -171,8 +171,9 @@ static int put_rows(struct table *table, const struct jp_emitted *emitted)
 		if (ret)
 			return ret;
 		next.returns &= insn->offset >= emitted->saved_at;
-		if (next.reg == now.reg && next.offset == now.offset && next.bp == now.bp &&
-		    next.returns == now.returns && next.signs == now.signs)
+		if (next.reg == current.reg && next.offset == current.offset &&
+		    next.bp == current.bp && next.returns == current.returns &&
+		    next.signs == current.signs)
 			continue;
 		if (insn->offset != row_offset)
 			put_advance(table, insn->offset - row_offset);
@@ -180,13 +181,13 @@ static int put_rows(struct table *table, const struct jp_emitted *emitted)
 		put_u8(table, CFA_DEF);
 		put_uleb(table, next.reg);
 		put_uleb(table, next.offset);
-		if (next.bp != now.bp)
+		if (next.bp != current.bp)
 			put_saved_rule(table, jp_arch_elf.bp, BP_AT, next.bp);
-		if (next.returns != now.returns)
+		if (next.returns != current.returns)
 			put_saved_rule(table, jp_arch_elf.return_address, RETURN_AT, next.returns);
-		if (next.signs != now.signs)
+		if (next.signs != current.signs)
 			put_u8(table, CFA_NEGATE_RA_STATE);
-		now = next;
+		current = next;
 	}
 	return 0;
 }

@@ -57,17 +57,17 @@ int jp_shape_ends(enum jp_shape shape)
 static int describe_frames(const struct jp_emitted *emitted, unsigned char out[JP_EH_FRAME_MOST],
 			   struct jp_published *published)
 {
-	unsigned extras = jp_publish_extras();
+	unsigned nr_extras = jp_publish_extras();
 	int size;
 
-	if (!(extras & (JP_PUBLISH_UNWINDING | JP_PUBLISH_UNWINDING_APART)))
+	if (!(nr_extras & (JP_PUBLISH_UNWINDING | JP_PUBLISH_UNWINDING_APART)))
 		return 0;
 	size = jp_eh_frame(emitted, out, JP_EH_FRAME_MOST, &published->unwinding_hdr_size);
 	if (size < 0)
 		return size;
 	published->unwinding = out;
 	published->unwinding_size = size;
-	published->unwinding_mapped = extras & JP_PUBLISH_UNWINDING_APART ? 0 : size;
+	published->unwinding_mapped = nr_extras & JP_PUBLISH_UNWINDING_APART ? 0 : size;
 	return 0;
 }
 
@@ -78,17 +78,17 @@ static int write_frames(const struct jp_arena *arena, size_t offset,
 {
 	unsigned char frames[JP_EH_FRAME_MOST];
 	struct jp_published published = {.unwinding_mapped = 0};
-	size_t behind = (emitted->size + 7u) & -8u;
+	size_t nr_after = (emitted->size + 7u) & -8u;
 	int ret = describe_frames(emitted, frames, &published);
 
 	if (ret)
 		return ret;
 	if (!published.unwinding_mapped)
 		return emitted->size;
-	if (behind + published.unwinding_mapped > arena->size - offset)
+	if (nr_after + published.unwinding_mapped > arena->size - offset)
 		return -ENOSPC;
-	memcpy(arena->write + offset + behind, frames, published.unwinding_mapped);
-	return behind + published.unwinding_mapped;
+	memcpy(arena->write + offset + nr_after, frames, published.unwinding_mapped);
+	return nr_after + published.unwinding_mapped;
 }
 
 /* Returns the id of the layout of @shape, and records the layout if no call did before. Forked
@@ -211,11 +211,11 @@ void jp_emit_use_new_names(void)
  * All suffixes have the same length. Returns 0 or -ENAMETOOLONG. */
 static int make_unique_name(const char *name, char *unique, size_t size)
 {
-	unsigned unset = 0, fresh;
+	unsigned unset = 0, new_id;
 
 	if (!atomic_load(&image)) {
-		fresh = jp_truth_id();
-		atomic_compare_exchange_strong(&image, &unset, fresh);
+		new_id = jp_truth_id();
+		atomic_compare_exchange_strong(&image, &unset, new_id);
 	}
 	return snprintf(unique, size, "%s_%08x", name, atomic_load(&image)) < (int)size
 		       ? 0

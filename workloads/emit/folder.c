@@ -25,12 +25,12 @@ static char folder[PATH_MAX];
 static bool has_trusted_parent(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	char parent[PATH_MAX], real[PATH_MAX];
+	char parent[PATH_MAX], real_path[PATH_MAX];
 	struct jp_error err;
 
 	snprintf(parent, sizeof(parent), "%.*s", slash ? (int)(slash - path) : 1,
 		 slash ? path : ".");
-	if (!jp_trusted_folder(*parent ? parent : "/", real, sizeof(real), &err))
+	if (!jp_trusted_folder(*parent ? parent : "/", real_path, sizeof(real_path), &err))
 		return true;
 	fprintf(stderr, "jitproof workload: %s\n", err.text);
 	return false;
@@ -89,26 +89,26 @@ int jp_memfd_copy(const char *path, const char *name, char copy[JP_FOLDER_PATH])
 {
 	/* Without MFD_EXEC, which is new in v6.3, the sysctl vm.memfd_noexec forbids to execute. */
 	enum { MEMFD_EXEC = 16 };
-	jp_cleanup_close int from = open(path, O_RDONLY | O_CLOEXEC);
-	int to = memfd_create(name, MFD_CLOEXEC | MEMFD_EXEC);
+	jp_cleanup_close int input = open(path, O_RDONLY | O_CLOEXEC);
+	int output = memfd_create(name, MFD_CLOEXEC | MEMFD_EXEC);
 
-	if (to < 0 && errno == EINVAL)
-		to = memfd_create(name, MFD_CLOEXEC);
-	if (from < 0 || to < 0)
+	if (output < 0 && errno == EINVAL)
+		output = memfd_create(name, MFD_CLOEXEC);
+	if (input < 0 || output < 0)
 		return -errno;
-	snprintf(copy, JP_FOLDER_PATH, "/proc/self/fd/%d", to);
-	return jp_file_copy(from, to, UINT64_MAX);
+	snprintf(copy, JP_FOLDER_PATH, "/proc/self/fd/%d", output);
+	return jp_file_copy(input, output, UINT64_MAX);
 }
 
 int jp_folder_copy(const char *program, const char *path)
 {
-	jp_cleanup_close int from = -1, to = -1;
+	jp_cleanup_close int input = -1, output = -1;
 	int ret;
 
 	if (!has_trusted_parent(path))
 		return -EPERM;
-	from = open(program, O_RDONLY | O_CLOEXEC);
-	to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
-	ret = from < 0 || to < 0 ? -errno : jp_file_copy(from, to, UINT64_MAX);
-	return to >= 0 && close(jp_steal_fd(&to)) && !ret ? -errno : ret;
+	input = open(program, O_RDONLY | O_CLOEXEC);
+	output = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
+	ret = input < 0 || output < 0 ? -errno : jp_file_copy(input, output, UINT64_MAX);
+	return output >= 0 && close(jp_steal_fd(&output)) && !ret ? -errno : ret;
 }

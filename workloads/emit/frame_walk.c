@@ -43,23 +43,23 @@ static struct used_stack find_used_stack(void)
 static ssize_t read_records(const uint64_t *first_record, uintptr_t (*frames)[2], uint32_t count)
 {
 	const struct used_stack stack = find_used_stack();
-	struct iovec to = {frames, count * sizeof(*frames)}, from[16];
-	bool inside = true;
+	struct iovec local = {frames, count * sizeof(*frames)}, remote[16];
+	bool is_inside = true;
 
 	for (uint32_t i = 0; i < count; i++) {
 		const uintptr_t record = first_record[i] - jp_arch_elf.fp_above;
 
-		from[i] = (struct iovec){(void *)record, sizeof(*frames)};
-		inside &= record >= stack.low && record < stack.high &&
-			  stack.high - record >= sizeof(*frames);
+		remote[i] = (struct iovec){(void *)record, sizeof(*frames)};
+		is_inside &= record >= stack.low && record < stack.high &&
+			     stack.high - record >= sizeof(*frames);
 	}
-	for (uint32_t i = 0; inside && i < count; i++)
-		memcpy(frames + i, from[i].iov_base, sizeof(*frames));
-	if (inside)
-		return (ssize_t)to.iov_len;
+	for (uint32_t i = 0; is_inside && i < count; i++)
+		memcpy(frames + i, remote[i].iov_base, sizeof(*frames));
+	if (is_inside)
+		return (ssize_t)local.iov_len;
 	/* Pass the id of this thread, not of the process: once the main thread has exited, the
 	 * process's id leads to no address space. */
-	return process_vm_readv(syscall(SYS_gettid), &to, 1, from, count, 0);
+	return process_vm_readv(syscall(SYS_gettid), &local, 1, remote, count, 0);
 }
 
 uint32_t jp_frame_read(const uint64_t *first_record, uintptr_t (*frames)[2], uint32_t count)
@@ -77,20 +77,20 @@ uint32_t jp_frame_read(const uint64_t *first_record, uintptr_t (*frames)[2], uin
 	return count;
 }
 
-bool jp_frame_read_next(uint64_t fp, uint64_t from, uintptr_t (*frame)[2])
+bool jp_frame_read_next(uint64_t fp, uint64_t previous_fp, uintptr_t (*frame)[2])
 {
-	return jp_arch_accepts_frame(fp, from) && jp_frame_read(&fp, frame, 1) == 1 &&
+	return jp_arch_accepts_frame(fp, previous_fp) && jp_frame_read(&fp, frame, 1) == 1 &&
 	       (frame[0][1] || !jp_arch_elf.zero_ends);
 }
 
 void jp_frame_walk(uint64_t fp, struct jp_frame_walk *walk)
 {
 	uintptr_t frame[1][2];
-	uint64_t from = 0;
+	uint64_t previous_fp = 0;
 
 	walk->count = 0;
-	while (walk->count < JP_WALK_MOST && jp_frame_read_next(fp, from, frame)) {
-		walk->records[walk->count] = from = fp;
+	while (walk->count < JP_WALK_MOST && jp_frame_read_next(fp, previous_fp, frame)) {
+		walk->records[walk->count] = previous_fp = fp;
 		walk->addresses[walk->count++] = frame[0][1];
 		fp = frame[0][0];
 	}

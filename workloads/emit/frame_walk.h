@@ -16,9 +16,9 @@ struct jp_frame_walk {
 	uint64_t end; /* frame pointer at which the rule ended: unreadable, or beyond the limit */
 };
 void jp_frame_walk(uint64_t fp, struct jp_frame_walk *walk);
-/* Reads the frame record at @fp into @frame. @from: the frame pointer before @fp; 0: @fp is the
- * first. Returns whether the kernel's rule takes a return address from the record. */
-bool jp_frame_read_next(uint64_t fp, uint64_t from, uintptr_t (*frame)[2]);
+/* Reads the frame record at @fp into @frame. @previous_fp: the frame pointer before @fp; 0: @fp is
+ * the first. Returns whether the kernel's rule takes a return address from the record. */
+bool jp_frame_read_next(uint64_t fp, uint64_t previous_fp, uintptr_t (*frame)[2]);
 /* Reads the frame records at the @count (at most 16) frame pointers @first_record, and removes the
  * signatures of their return addresses. Never faults. Returns the number of readable records before
  * the first unreadable record. */

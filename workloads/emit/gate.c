@@ -47,16 +47,16 @@ static int open_fifo(const char *path, int flags)
 	return S_ISFIFO(st.st_mode) ? jp_steal_fd(&fd) : report_failure(path, "expected a FIFO");
 }
 
-int jp_gate_open(const char *where)
+int jp_gate_open(const char *place_text)
 {
 	char ctl[PATH_MAX], ack[PATH_MAX];
 
-	if (!where)
-		where = getenv("JITPROOF_GATE");
-	if (!where || !*where)
+	if (!place_text)
+		place_text = getenv("JITPROOF_GATE");
+	if (!place_text || !*place_text)
 		return 0;
-	snprintf(ctl, sizeof(ctl), "%s.ctl", where);
-	snprintf(ack, sizeof(ack), "%s.ack", where);
+	snprintf(ctl, sizeof(ctl), "%s.ctl", place_text);
+	snprintf(ack, sizeof(ack), "%s.ack", place_text);
 	/* open() waits until the other end is open. A gatekeeper keeps both FIFOs open. */
 	gate.ctl = open_fifo(ctl, O_WRONLY);
 	if (gate.ctl < 0)

@@ -8,9 +8,9 @@
  * -errno and print the reason to stderr.
  */
 
-/* Opens the FIFOs @where.ctl and @where.ack. @where NULL: uses $JITPROOF_GATE. If that is unset, no
- * profiler watches intervals, and the calls below do nothing. */
-int jp_gate_open(const char *where);
+/* Opens the FIFOs @place_text.ctl and @place_text.ack. @place_text NULL: uses $JITPROOF_GATE. If
+ * that is unset, no profiler watches intervals, and the calls below do nothing. */
+int jp_gate_open(const char *place_text);
 int jp_gate_announce(void);
 int jp_gate_start(void);
 int jp_gate_stop(void);

@@ -110,12 +110,12 @@ static void __attribute__((format(printf, 1, 2))) send_line(const char *fmt, ...
 	va_end(ap);
 }
 
-/* Returns whether @time (ns) has passed; else stores the remaining time in *@left. */
-static bool has_passed(uint64_t time, struct timespec *left)
+/* Returns whether @time (ns) has passed; else stores the remaining time in *@remaining. */
+static bool has_passed(uint64_t time, struct timespec *remaining)
 {
 	uint64_t now = jp_clock_now();
 
-	*left = jp_clock_timespec(now < time ? time - now : 0);
+	*remaining = jp_clock_timespec(now < time ? time - now : 0);
 	return now >= time;
 }
 
@@ -125,22 +125,22 @@ static bool has_passed(uint64_t time, struct timespec *left)
 static bool read_command(char *line, size_t size, uint64_t due)
 {
 	struct pollfd control = {.fd = current.control_fd, .events = POLLIN};
-	struct timespec left;
-	size_t used = 0;
-	sigset_t open;
+	struct timespec remaining;
+	size_t length = 0;
+	sigset_t open_signals;
 
-	pthread_sigmask(SIG_SETMASK, NULL, &open);
-	sigdelset(&open, SIGTERM);
-	sigdelset(&open, SIGINT);
+	pthread_sigmask(SIG_SETMASK, NULL, &open_signals);
+	sigdelset(&open_signals, SIGTERM);
+	sigdelset(&open_signals, SIGINT);
 	while (!jp_handshake_stopping()) {
 		char byte;
 		ssize_t nr_read;
 
-		if (due && !used && has_passed(due, &left)) {
+		if (due && !length && has_passed(due, &remaining)) {
 			*line = '\0';
 			return true;
 		}
-		if (ppoll(&control, 1, due && !used ? &left : NULL, &open) <= 0)
+		if (ppoll(&control, 1, due && !length ? &remaining : NULL, &open_signals) <= 0)
 			continue;
 		nr_read = read(current.control_fd, &byte, 1);
 		if (nr_read < 0 && (errno == EINTR || errno == EAGAIN))
@@ -148,19 +148,19 @@ static bool read_command(char *line, size_t size, uint64_t due)
 		if (nr_read <= 0)
 			return false;
 		if (byte == '\n') {
-			line[used] = '\0';
+			line[length] = '\0';
 			return true;
 		}
-		if (used + 1 < size)
-			line[used++] = byte;
+		if (length + 1 < size)
+			line[length++] = byte;
 	}
 	return false;
 }
 
 static void run_step(const struct jp_step *steps, void *context, char *line)
 {
-	char *rest = NULL, *verb = strtok_r(line, " \t\r", &rest);
-	char *name = strtok_r(NULL, " \t\r", &rest), *arg = strtok_r(NULL, " \t\r", &rest);
+	char *tail = NULL, *verb = strtok_r(line, " \t\r", &tail);
+	char *name = strtok_r(NULL, " \t\r", &tail), *arg = strtok_r(NULL, " \t\r", &tail);
 	const struct jp_step *step = steps;
 	int ret;
 
@@ -277,7 +277,7 @@ int jp_handshake_status(const char *workload, int failed)
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-int jp_handshake_exec(const char *extra)
+int jp_handshake_exec(const char *extra_argument)
 {
 	/* A later image publishes as --publish-children states. */
 	const char *choice = jp_publish_get_choice();
@@ -300,8 +300,8 @@ int jp_handshake_exec(const char *extra)
 			argv[nr_kept++] = current.argv[i];
 	snprintf(publish, sizeof(publish), "--publish=%s", choice ?: "none");
 	argv[nr_kept++] = publish;
-	if (extra)
-		argv[nr_kept++] = (char *)extra;
+	if (extra_argument)
+		argv[nr_kept++] = (char *)extra_argument;
 	argv[nr_kept] = resumed;
 	jp_maps_record_all();
 	/* The new image records the exec, because only it knows when the exec was complete. */

@@ -60,10 +60,10 @@ static bool is_needed(const char *line, const char *end, bool *began_file)
 static int read_executable_lines(int fd)
 {
 	bool began_file = false;
-	size_t kept_size = 0, used = 0;
+	size_t kept_size = 0, length = 0;
 
 	for (;;) {
-		ssize_t nr_read = read(fd, maps.text + used, sizeof(maps.text) - 1 - used);
+		ssize_t nr_read = read(fd, maps.text + length, sizeof(maps.text) - 1 - length);
 		const char *line = maps.text + kept_size, *end;
 
 		if (nr_read < 0 && errno == EINTR)
@@ -72,8 +72,8 @@ static int read_executable_lines(int fd)
 			return -errno;
 		if (!nr_read)
 			break;
-		used += nr_read;
-		while ((end = memchr(line, '\n', maps.text + used - line))) {
+		length += nr_read;
+		while ((end = memchr(line, '\n', maps.text + length - line))) {
 			size_t size = end + 1 - line;
 
 			if (is_needed(line, end, &began_file)) {
@@ -83,8 +83,8 @@ static int read_executable_lines(int fd)
 			line = end + 1;
 		}
 		/* Keep the beginning of a line that continues in the next read. */
-		memmove(maps.text + kept_size, line, maps.text + used - line);
-		used = kept_size + (maps.text + used - line);
+		memmove(maps.text + kept_size, line, maps.text + length - line);
+		length = kept_size + (maps.text + length - line);
 		if (kept_size >= MOST)
 			return -E2BIG;
 	}
@@ -127,11 +127,11 @@ void jp_maps_record_all(void)
 
 void jp_maps_record_seldom(void)
 {
-	uint64_t since;
+	uint64_t start_time;
 
 	pthread_mutex_lock(&maps.lock);
-	since = jp_clock_now() - maps.marked;
-	if (since > least_distance && since > maps.cost * RARER)
+	start_time = jp_clock_now() - maps.marked;
+	if (start_time > least_distance && start_time > maps.cost * RARER)
 		record_maps();
 	pthread_mutex_unlock(&maps.lock);
 }

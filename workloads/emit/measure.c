@@ -31,9 +31,10 @@ struct position {
 
 static bool read_word(pid_t pid, uint64_t addr, uintptr_t *word)
 {
-	struct iovec to = {word, sizeof(*word)}, from = {(void *)(uintptr_t)addr, sizeof(*word)};
+	struct iovec buffer = {word, sizeof(*word)},
+		     from = {(void *)(uintptr_t)addr, sizeof(*word)};
 
-	return process_vm_readv(pid, &to, 1, &from, 1, 0) == sizeof(*word);
+	return process_vm_readv(pid, &buffer, 1, &from, 1, 0) == sizeof(*word);
 }
 
 /* Inserts @insn into @emitted, in the order of offsets. Returns 0, or -ENOTSUP if @insn contradicts

@@ -98,7 +98,7 @@ int jp_mix_path(struct jp_mix *mix, const char *spelling, uint64_t word, uint64_
 {
 	size_t depth = strlen(spelling);
 	const struct jp_function **order = calloc(depth + 1, sizeof(*order));
-	unsigned used[JP_SHAPES] = {0};
+	unsigned length[JP_SHAPES] = {0};
 	int ret = order ? 0 : -ENOMEM;
 
 	if (mix->nr_paths == JP_MIX_PATHS)
@@ -115,7 +115,7 @@ int jp_mix_path(struct jp_mix *mix, const char *spelling, uint64_t word, uint64_
 		}
 		shape = letter - letters;
 		ret = is_lower ? find_or_emit(mix, shape, word, &order[i])
-			       : find_library_function(mix, shape, used[shape]++, &order[i]);
+			       : find_library_function(mix, shape, length[shape]++, &order[i]);
 	}
 	if (!ret && innermost)
 		order[depth++] = innermost;

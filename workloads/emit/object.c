@@ -85,7 +85,7 @@ static int add_frames(struct maker *maker, const struct jp_emitted *emitted, uin
 	unsigned char entries[JP_EH_FRAME_MOST];
 	size_t header;
 	uint32_t cie;
-	int32_t from;
+	int32_t distance;
 	int size = jp_eh_frame(emitted, entries, sizeof(entries), &header);
 
 	if (size < 0)
@@ -95,8 +95,8 @@ static int add_frames(struct maker *maker, const struct jp_emitted *emitted, uin
 		return -ENOSPC;
 	memcpy(&cie, entries, sizeof(cie));
 	cie += sizeof(cie);
-	from = addr - (FRAMES + maker->frames + cie + 8);
-	memcpy(entries + cie + 8, &from, sizeof(from));
+	distance = addr - (FRAMES + maker->frames + cie + 8);
+	memcpy(entries + cie + 8, &distance, sizeof(distance));
 	memcpy(maker->bytes + FRAMES + maker->frames, entries, size);
 	maker->table.rows[maker->table.count][0] = addr;
 	maker->table.rows[maker->table.count++][1] = FRAMES + maker->frames + cie;

@@ -43,8 +43,8 @@ static int is_prime(uint64_t n)
 		return n >= 2;
 	if (n % 2 == 0)
 		return 0;
-	for (uint64_t by = 3; by * by <= n; by += 2)
-		if (n % by == 0)
+	for (uint64_t divisor = 3; divisor * divisor <= n; divisor += 2)
+		if (n % divisor == 0)
 			return 0;
 	return 1;
 }
@@ -227,15 +227,15 @@ static void record_entry(void *context, uint64_t sp, uint64_t bp)
 
 void __attribute__((noinline)) jp_path_run(const struct jp_path *path)
 {
-	struct jp_truth_clocks left;
+	struct jp_truth_clocks leave_clocks;
 	bool is_changed;
 
 	jp_arch_enter(path->steps, record_entry, (void *)path, path->stack);
-	left = jp_truth_read_clocks();
+	leave_clocks = jp_truth_read_clocks();
 	is_changed = has_chain_changed((uintptr_t)__builtin_frame_address(0));
 	if (is_changed)
 		native.root[JP_CHAIN] = 0;
-	jp_truth_leave(&left, path->id, is_changed ? JP_LEAVE_CHANGED : 0, 0, 0);
+	jp_truth_leave(&leave_clocks, path->id, is_changed ? JP_LEAVE_CHANGED : 0, 0, 0);
 }
 
 sem_t *jp_path_set_inside(sem_t *inside)
@@ -268,14 +268,14 @@ struct jp_paused {
  * it: then malloc() is not active in this thread. */
 static struct jp_paused *pause_activation(uint64_t flags, uint64_t ip, uint64_t sp)
 {
-	const struct jp_truth_clocks left = jp_truth_read_clocks();
+	const struct jp_truth_clocks leave_clocks = jp_truth_read_clocks();
 	struct jp_paused *paused = malloc(sizeof(*paused));
 
 	if (!paused) {
 		fprintf(stderr, "jitproof workload: no memory\n");
 		exit(EXIT_FAILURE);
 	}
-	jp_truth_leave(&left, native.activation.path, flags, ip, sp);
+	jp_truth_leave(&leave_clocks, native.activation.path, flags, ip, sp);
 	paused->native = native;
 	native.root[JP_CHAIN] = native.root[JP_DUMP] = 0;
 	native.interrupted_ip = ip;

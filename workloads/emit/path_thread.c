@@ -21,12 +21,12 @@ struct runner {
 };
 static struct runner *runners; /* only the main thread uses this list */
 
-static const struct jp_path *choose_next_path(struct runner *runner, size_t turn)
+static const struct jp_path *choose_next_path(struct runner *runner, size_t round)
 {
 	if (jp_handshake_stopping() || atomic_load(&runner->stop))
 		return NULL;
-	return runner->choose ? runner->choose(runner->context, turn)
-			      : &runner->paths[turn % runner->count];
+	return runner->choose ? runner->choose(runner->context, round)
+			      : &runner->paths[round % runner->count];
 }
 
 /* Bytes of stack that each thread writes to before its first path. */

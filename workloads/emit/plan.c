@@ -46,7 +46,7 @@ const struct jp_option *jp_path_options(void *context)
 {
 	struct jp_plan *plan = context;
 	static struct jp_option rows[5];
-	const struct jp_option filled[] = {
+	const struct jp_option all_rows[] = {
 		{"--threads", .value = "N", .number = &plan->threads, .min = 1, .max = 1024,
 		 .help = "busy threads (default: 1)"},
 		{"--depth", .value = "N", .number = &plan->depth, .min = 1, .max = 1000,
@@ -58,14 +58,14 @@ const struct jp_option *jp_path_options(void *context)
 		 .help = "loop iterations of one run of a path (700000, about 1 ms)"},
 		{0}};
 
-	return memcpy(rows, filled, sizeof(filled));
+	return memcpy(rows, all_rows, sizeof(all_rows));
 }
 
 const struct jp_option *jp_plan_options(void *context)
 {
 	struct jp_plan *plan = context;
 	static struct jp_option rows[4];
-	const struct jp_option filled[] = {
+	const struct jp_option all_rows[] = {
 		{.get_more = jp_path_options, .context = plan},
 		{"--programs", .value = "N", .number = &plan->programs, .min = 1, .max = 1024,
 		 .help = "arenas with their own code; threads are spread over them (default: 1)"},
@@ -74,7 +74,7 @@ const struct jp_option *jp_plan_options(void *context)
 			 "0)"},
 		{0}};
 
-	return memcpy(rows, filled, sizeof(filled));
+	return memcpy(rows, all_rows, sizeof(all_rows));
 }
 
 /* Appends a new program to the list and stores it in *@made. Returns 0 or -errno. */

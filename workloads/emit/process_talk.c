@@ -12,7 +12,7 @@
 
 int jp_process_read_line(int fd, char *line, size_t size)
 {
-	size_t used = 0;
+	size_t length = 0;
 	char byte;
 
 	for (;;) {
@@ -24,10 +24,10 @@ int jp_process_read_line(int fd, char *line, size_t size)
 			return nr_read ? -errno : -EPIPE;
 		if (byte == '\n')
 			break;
-		if (used + 1 < size)
-			line[used++] = byte;
+		if (length + 1 < size)
+			line[length++] = byte;
 	}
-	line[used] = '\0';
+	line[length] = '\0';
 	return 0;
 }
 

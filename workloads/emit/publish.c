@@ -89,40 +89,40 @@ unsigned jp_publish_extras(void)
 	return nr_writers ? extras : 0;
 }
 
-/* Stores in @found the publishers that @publishers names. A publisher gets the fault that
+/* Stores in @parsed the publishers that @publishers names. A publisher gets the fault that
  * @publishers names if it can make this fault. Returns the number of publishers, or -EINVAL. */
-static int parse_publishers(const char *publishers, struct writer found[MOST])
+static int parse_publishers(const char *publishers, struct writer parsed[MOST])
 {
 	size_t length = strcspn(publishers, ":");
 	const char *fault = publishers[length] ? publishers + length + 1 : NULL;
 	const struct jp_publisher *publisher = NULL;
-	bool both = length == 4 && !strncmp(publishers, "both", 4);
+	bool has_both = length == 4 && !strncmp(publishers, "both", 4);
 	bool is_none = length == 4 && !strncmp(publishers, "none", 4), is_faulty = false;
 	int count = 0;
 
 	while (!is_none && (publisher = jp_registry_next(JP_PUBLISHER, publisher))) {
-		bool has = jp_publish_fault(publisher->faults, fault) > 0;
+		bool has_fault = jp_publish_fault(publisher->faults, fault) > 0;
 
-		if (count == MOST || (!both && !find_word(publisher->name, publishers, length)))
+		if (count == MOST || (!has_both && !find_word(publisher->name, publishers, length)))
 			continue;
-		found[count].publisher = publisher;
-		found[count++].fault = has ? fault : NULL;
-		is_faulty |= has;
+		parsed[count].publisher = publisher;
+		parsed[count++].fault = has_fault ? fault : NULL;
+		is_faulty |= has_fault;
 	}
 	return (count || is_none) && (!fault || is_faulty) ? count : -EINVAL;
 }
 
-bool jp_publish_is_valid(const char *publishers, char *known, size_t size)
+bool jp_publish_is_valid(const char *publishers, char *names, size_t size)
 {
 	const struct jp_publisher *publisher = NULL;
-	struct writer found[MOST];
-	size_t used = (size_t)snprintf(known, size, "none");
+	struct writer parsed[MOST];
+	size_t length = (size_t)snprintf(names, size, "none");
 
-	while (used < size && (publisher = jp_registry_next(JP_PUBLISHER, publisher)))
-		used += (size_t)snprintf(known + used, size - used, ", %s", publisher->name);
-	if (used < size)
-		snprintf(known + used, size - used, " or both");
-	return parse_publishers(publishers, found) >= 0;
+	while (length < size && (publisher = jp_registry_next(JP_PUBLISHER, publisher)))
+		length += (size_t)snprintf(names + length, size - length, ", %s", publisher->name);
+	if (length < size)
+		snprintf(names + length, size - length, " or both");
+	return parse_publishers(publishers, parsed) >= 0;
 }
 
 static int open_writers(void)
@@ -193,7 +193,7 @@ int jp_publish_load(const struct jp_published *code)
 	return ret;
 }
 
-int jp_publish_move(const struct jp_published *code, uint64_t from)
+int jp_publish_move(const struct jp_published *code, uint64_t old_addr)
 {
 	int ret = 0;
 
@@ -202,7 +202,7 @@ int jp_publish_move(const struct jp_published *code, uint64_t from)
 	lock_writers();
 	for (unsigned i = 0; i < nr_writers && !ret; i++)
 		if (writers[i].publisher->move)
-			ret = writers[i].publisher->move(code, from);
+			ret = writers[i].publisher->move(code, old_addr);
 	unlock_writers();
 	return ret;
 }

@@ -71,7 +71,7 @@ const char *jp_publish_get_choice(void);
 const char *jp_publish_dir(void);
 /* Publishes loaded code. Threads may call this at the same time. Returns 0 or -errno. */
 int jp_publish_load(const struct jp_published *code);
-/* Publishes that code moved from address @from. Threads may call this at the same time. Returns 0
- * or -errno. */
-int jp_publish_move(const struct jp_published *code, uint64_t from);
+/* Publishes that code moved from address @old_addr. Threads may call this at the same time. Returns
+ * 0 or -errno. */
+int jp_publish_move(const struct jp_published *code, uint64_t old_addr);
 int jp_publish_end(void);

@@ -65,10 +65,10 @@ static void record_map(uint64_t before, const struct jp_region *region, unsigned
 }
 
 /* Reserves @size bytes of inaccessible memory at an address aligned to the region's pages and
- * stores the address in *@got. A guard page on either side stays inaccessible: without it, an
+ * stores the address in *@mapped_at. A guard page on either side stays inaccessible: without it, an
  * unrelated mapping could merge with ours or share its anon_vma, and the kernel's records would
  * vary from run to run. */
-static int reserve_space(struct jp_region *region, size_t size, unsigned char **got)
+static int reserve_space(struct jp_region *region, size_t size, unsigned char **mapped_at)
 {
 	size_t guard = sysconf(_SC_PAGESIZE), capacity = size + region->page + guard, skip;
 	uint64_t before = jp_clock_now();
@@ -83,9 +83,9 @@ static int reserve_space(struct jp_region *region, size_t size, unsigned char **
 	memory += skip;
 	if (capacity - skip > size + 2 * guard)
 		munmap(memory + size + 2 * guard, capacity - skip - size - 2 * guard);
-	*got = memory + guard;
+	*mapped_at = memory + guard;
 	jp_truth_map(before, jp_clock_now(),
-		     &(struct jp_truth_mapping){.addr = (uintptr_t)*got, .len = size});
+		     &(struct jp_truth_mapping){.addr = (uintptr_t)*mapped_at, .len = size});
 	return 0;
 }
 
@@ -105,12 +105,12 @@ int jp_region_reserve(struct jp_region *region)
 static int map_pages(struct jp_region *region, size_t offset, size_t size, int prot,
 		     unsigned char *hint)
 {
-	int (*by)(struct jp_region *, size_t, size_t, int, unsigned char *, unsigned char **) =
-		region->kind->map ? region->kind->map : jp_backing_map;
+	int (*map_view)(struct jp_region *, size_t, size_t, int, unsigned char *,
+			unsigned char **) = region->kind->map ? region->kind->map : jp_backing_map;
 	int mapped_prot = prot;
 	uint64_t before = jp_clock_now();
-	unsigned char *got;
-	int ret = by(region, offset, size, prot, hint, &got);
+	unsigned char *mapped_at;
+	int ret = map_view(region, offset, size, prot, hint, &mapped_at);
 
 	if (ret)
 		return ret;
@@ -118,12 +118,12 @@ static int map_pages(struct jp_region *region, size_t offset, size_t size, int p
 	    (region->kind->backing == JP_BACKING_SYSV && !prot))
 		mapped_prot = PROT_READ | PROT_WRITE;
 	if (!region->exec)
-		region->exec = got;
+		region->exec = mapped_at;
 	if (!region->write)
 		region->write = region->exec;
 	if (region->nr_mapped_bytes < offset + size)
 		region->nr_mapped_bytes = offset + size;
-	record_map(before, region, got, size, mapped_prot);
+	record_map(before, region, mapped_at, size, mapped_prot);
 	if (mapped_prot == prot)
 		return 0;
 	return jp_region_protect(region, offset / region->page, size / region->page, prot);
@@ -190,7 +190,7 @@ int jp_region_remap(struct jp_region *region, size_t size)
 	int views = jp_backing_has_views(region->kind);
 	unsigned char *target;
 	uint64_t before;
-	void *moved;
+	void *new_exec;
 	int ret;
 
 	size = (size + region->page - 1) & -region->page;
@@ -200,17 +200,17 @@ int jp_region_remap(struct jp_region *region, size_t size)
 	if (ret)
 		return ret;
 	before = jp_clock_now();
-	moved = mremap(region->exec, region->size, size, MREMAP_MAYMOVE | MREMAP_FIXED, target);
-	if (moved == MAP_FAILED) {
+	new_exec = mremap(region->exec, region->size, size, MREMAP_MAYMOVE | MREMAP_FIXED, target);
+	if (new_exec == MAP_FAILED) {
 		ret = -errno;
 		unmap_range(target, size);
 		return ret;
 	}
 	jp_truth_remap(before, jp_clock_now(), (uintptr_t)region->exec, region->size,
-		       (uintptr_t)moved, size);
-	region->exec = moved;
+		       (uintptr_t)new_exec, size);
+	region->exec = new_exec;
 	if (!views) {
-		region->write = moved;
+		region->write = new_exec;
 		region->size = size;
 	}
 	/* Views: the writable view stays, so the writable size does not grow. */

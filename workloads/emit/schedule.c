@@ -72,13 +72,13 @@ void jp_schedule_open_group(struct jp_schedule *schedule, unsigned group)
 	pthread_mutex_unlock(&schedule->lock);
 }
 
-/* Returns the group of turn number @turn or, if it is closed or has no paths, the next group that
+/* Returns the group of turn number @round or, if it is closed or has no paths, the next group that
  * is open and has paths. Returns NULL if there is none. */
-static struct jp_schedule_group *find_open_group(struct jp_schedule *schedule, size_t turn)
+static struct jp_schedule_group *find_open_group(struct jp_schedule *schedule, size_t round)
 {
 	for (unsigned i = 0; i < JP_SCHEDULE_GROUPS; i++) {
 		struct jp_schedule_group *group =
-			&schedule->groups[(turn + i) % JP_SCHEDULE_GROUPS];
+			&schedule->groups[(round + i) % JP_SCHEDULE_GROUPS];
 
 		if (group->count && !group->closed)
 			return group;
@@ -87,7 +87,7 @@ static struct jp_schedule_group *find_open_group(struct jp_schedule *schedule, s
 }
 
 /* Makes the thread leave its group and enter the next group. Waits until a group is open. */
-static const struct jp_path *choose_next_path(void *context, size_t turn)
+static const struct jp_path *choose_next_path(void *context, size_t round)
 {
 	struct jp_scheduled *thread = context;
 	struct jp_schedule *schedule = thread->schedule;
@@ -99,11 +99,11 @@ static const struct jp_path *choose_next_path(void *context, size_t turn)
 		thread->entered->nr_inside--;
 		pthread_cond_broadcast(&schedule->changed);
 	}
-	while (!(next = find_open_group(schedule, turn)))
+	while (!(next = find_open_group(schedule, round)))
 		pthread_cond_wait(&schedule->changed, &schedule->lock);
 	next->nr_inside++;
 	thread->entered = next;
-	path = next->paths[turn / JP_SCHEDULE_GROUPS % next->count];
+	path = next->paths[round / JP_SCHEDULE_GROUPS % next->count];
 	pthread_mutex_unlock(&schedule->lock);
 	return path;
 }

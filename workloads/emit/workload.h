@@ -69,11 +69,11 @@ void jp_handshake_wait_for_watcher(void);
  * calls it. Returns 0 or -ENOMEM. */
 int jp_handshake_forked(int ready_fd, int control_fd);
 /* Replaces this process by a new image of the same workload (step "exec"): the original argv plus
- * @extra (NULL: nothing), the same descriptors and truth. The new image answers "done exec" when it
- * is ready. Join all threads before: a thread killed while it writes leaves a torn record. Returns
- * only on failure, with -errno. */
-int jp_handshake_exec(const char *extra);
+ * @extra_argument (NULL: nothing), the same descriptors and truth. The new image answers "done
+ * exec" when it is ready. Join all threads before: a thread killed while it writes leaves a torn
+ * record. Returns only on failure, with -errno. */
+int jp_handshake_exec(const char *extra_argument);
 
 /* Returns whether @publishers is a valid value of --publish (workloads/emit/publish.h). Stores
- * "none, A, B or both" in @known. */
-bool jp_publish_is_valid(const char *publishers, char *known, size_t size);
+ * "none, A, B or both" in @names. */
+bool jp_publish_is_valid(const char *publishers, char *names, size_t size);

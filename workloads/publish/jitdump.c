@@ -70,13 +70,13 @@ static struct {
 static int append_parts(struct iovec *parts, int count)
 {
 	size_t size = 0;
-	ssize_t written;
+	ssize_t nr_written;
 
 	for (int i = 0; i < count; i++)
 		size += parts[i].iov_len;
-	written = pwritev(dump.fd, parts, count, dump.end);
-	if (written != (ssize_t)size)
-		return written < 0 ? -errno : -ENOSPC;
+	nr_written = pwritev(dump.fd, parts, count, dump.end);
+	if (nr_written != (ssize_t)size)
+		return nr_written < 0 ? -errno : -ENOSPC;
 	dump.last = dump.end;
 	dump.end += size;
 	if (dump.fault == ZERO_TAIL && ftruncate(dump.fd, dump.end + TAIL) < 0)
@@ -161,9 +161,9 @@ static int create_file(const char *dir)
 
 static int dump_open(const char *dir, const char *fault)
 {
-	const char *chosen = dir ? dir : getenv("TMPDIR");
+	const char *name = dir ? dir : getenv("TMPDIR");
 	jp_cleanup_close int folder = -1;
-	char *real = NULL, link[40];
+	char *real_path = NULL, link[40];
 	int ret;
 
 	if (dump.fd >= 0 && dump.fault == SHARED) {
@@ -175,21 +175,21 @@ static int dump_open(const char *dir, const char *fault)
 		close(dump.fd);
 	memset(&dump, 0, sizeof(dump));
 	dump.fault = (enum fault)jp_publish_fault(fault_names, fault);
-	if (!chosen || !*chosen)
-		chosen = "/tmp";
-	folder = jp_open_named_folder(chosen, strlen(chosen));
+	if (!name || !*name)
+		name = "/tmp";
+	folder = jp_open_named_folder(name, strlen(name));
 	/* The path that the kernel will record for the marker. */
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", folder);
 	errno = -folder;
 	if (folder >= 0)
-		real = realpath(link, NULL);
-	if (!real) {
-		perror(chosen);
+		real_path = realpath(link, NULL);
+	if (!real_path) {
+		perror(name);
 		dump.fd = -1;
 		return -errno;
 	}
-	ret = create_file(real);
-	free(real);
+	ret = create_file(real_path);
+	free(real_path);
 	if (ret)
 		return ret;
 	/* If children append to the file, offsets that each process counts for itself are wrong:
@@ -218,7 +218,7 @@ static int put_debug(const struct jp_published *code, uint64_t time)
 		.nr_entry = LINES,
 	};
 	char zeros[8] = "";
-	size_t used = 0;
+	size_t length = 0;
 
 	snprintf(names, sizeof(names), "/jitproof/%.400s.jit", code->name);
 	for (unsigned i = 0; i < LINES; i++) {
@@ -229,15 +229,16 @@ static int put_debug(const struct jp_published *code, uint64_t time)
 		const char *name =
 			i && jp_publish_extras() & JP_PUBLISH_DEBUG_SHORT ? "\xff" : names;
 
-		memcpy(bytes + used, &entry, sizeof(entry));
-		used += sizeof(entry);
-		memcpy(bytes + used, name, strlen(name) + 1);
-		used += strlen(name) + 1;
+		memcpy(bytes + length, &entry, sizeof(entry));
+		length += sizeof(entry);
+		memcpy(bytes + length, name, strlen(name) + 1);
+		length += strlen(name) + 1;
 	}
-	struct iovec parts[] = {
-		{&debug, sizeof(debug)}, {bytes, used}, {zeros, get_padding(sizeof(debug) + used)}};
+	struct iovec parts[] = {{&debug, sizeof(debug)},
+				{bytes, length},
+				{zeros, get_padding(sizeof(debug) + length)}};
 
-	debug.prefix.total_size += used + parts[2].iov_len;
+	debug.prefix.total_size += length + parts[2].iov_len;
 	return append_parts(parts, 3);
 }
 
@@ -356,14 +357,14 @@ static int dump_load(const struct jp_published *code)
 	return ret;
 }
 
-static int dump_move(const struct jp_published *code, uint64_t from)
+static int dump_move(const struct jp_published *code, uint64_t old_addr)
 {
 	struct jp_jitdump_move move = {
 		.prefix = {JP_JITDUMP_MOVE, sizeof(move), jp_clock_now()},
 		.pid = getpid(),
 		.tid = syscall(SYS_gettid),
 		.vma = code->addr,
-		.old_code_addr = from,
+		.old_code_addr = old_addr,
 		.new_code_addr = code->addr,
 		.code_size = code->size,
 		.code_index = code->index,

@@ -109,8 +109,8 @@ static void write_setting(const char *path, const char *value)
 		close(fd);
 }
 
-/* Copies the pipe @from to /out/@name and to the console until all writers have closed it. */
-static void copy_text(int from, const char *name)
+/* Copies the pipe @input to /out/@name and to the console until all writers have closed it. */
+static void copy_text(int input, const char *name)
 {
 	char path[256], text[4096];
 	ssize_t nr_read;
@@ -118,7 +118,7 @@ static void copy_text(int from, const char *name)
 
 	snprintf(path, sizeof(path), "/out/%s", name);
 	file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	while ((nr_read = read(from, text, sizeof(text))) > 0 || (nr_read < 0 && errno == EINTR)) {
+	while ((nr_read = read(input, text, sizeof(text))) > 0 || (nr_read < 0 && errno == EINTR)) {
 		if (nr_read < 0)
 			continue;
 		if (file < 0 || write(file, text, (size_t)nr_read) != nr_read)
@@ -183,7 +183,7 @@ static int run_job(void)
 	static char *words[MAX_WORDS];
 	char *line = NULL;
 	size_t size = 0;
-	int worst = job ? 0 : 99;
+	int exit_status = job ? 0 : 99;
 
 	if (!job)
 		print_message("/job: %s", strerror(errno));
@@ -201,16 +201,16 @@ static int run_job(void)
 			print_message("ran %s %d at %lld.%09ld", words[1], status,
 				      (long long)now.tv_sec, now.tv_nsec);
 			if (status)
-				worst = status;
+				exit_status = status;
 		} else if (count) {
 			print_message("/job: unknown line '%s' of %d words", words[0], count);
-			worst = 99;
+			exit_status = 99;
 		}
 	}
 	free(line);
 	if (job)
 		fclose(job);
-	return worst;
+	return exit_status;
 }
 
 /* Copies the records of the kernel's log, "PRIORITY,NUMBER,MICROSECONDS,-;TEXT", to /out/kmsg. */
@@ -323,21 +323,22 @@ static void put_record(struct output *output, char kind, const void *data, size_
 static void put_pieces(struct output *output, int fd, off_t size)
 {
 	static char buffer[1 << 20];
-	off_t at = 0, end;
+	off_t offset = 0, end;
 
-	while (at < size && (at = lseek(fd, at, SEEK_DATA)) >= 0) {
-		end = lseek(fd, at, SEEK_HOLE);
-		while (at < end) {
-			size_t want = end - at < (off_t)sizeof(buffer) ? (size_t)(end - at)
-								       : sizeof(buffer);
-			ssize_t nr_read = pread(fd, buffer, want, at);
+	while (offset < size && (offset = lseek(fd, offset, SEEK_DATA)) >= 0) {
+		end = lseek(fd, offset, SEEK_HOLE);
+		while (offset < end) {
+			size_t nr_wanted = end - offset < (off_t)sizeof(buffer)
+						   ? (size_t)(end - offset)
+						   : sizeof(buffer);
+			ssize_t nr_read = pread(fd, buffer, nr_wanted, offset);
 
 			if (nr_read <= 0) {
 				output->unread++;
 				return;
 			}
-			put_record(output, 'p', buffer, (size_t)nr_read, (uint64_t)at);
-			at += nr_read;
+			put_record(output, 'p', buffer, (size_t)nr_read, (uint64_t)offset);
+			offset += nr_read;
 		}
 	}
 }
@@ -356,19 +357,19 @@ static void put_tree(struct output *output, const char *path)
 	for (int i = 0; i < count; i++) {
 		const char *name = names[i]->d_name;
 		struct stat status;
-		char below[4096];
+		char prefix[4096];
 		bool is_known = strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
-				(size_t)snprintf(below, sizeof(below), "%s/%s", path, name) <
-					sizeof(below) &&
-				lstat(below, &status) == 0;
+				(size_t)snprintf(prefix, sizeof(prefix), "%s/%s", path, name) <
+					sizeof(prefix) &&
+				lstat(prefix, &status) == 0;
 
 		if (is_known && S_ISDIR(status.st_mode)) {
-			put_record(output, 'd', below, strlen(below), 0);
-			put_tree(output, below);
+			put_record(output, 'd', prefix, strlen(prefix), 0);
+			put_tree(output, prefix);
 		} else if (is_known && S_ISREG(status.st_mode)) {
-			int fd = open(below, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+			int fd = open(prefix, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 
-			put_record(output, 'f', below, strlen(below), (uint64_t)status.st_size);
+			put_record(output, 'f', prefix, strlen(prefix), (uint64_t)status.st_size);
 			if (fd >= 0)
 				put_pieces(output, fd, status.st_size);
 			else

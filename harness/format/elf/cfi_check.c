@@ -180,7 +180,8 @@ static void check_operand(struct span *span, char kind, unsigned *remembered)
 }
 
 /* Checks the instructions of one CIE or FDE. @remembered: number of states remembered so far. */
-static void check_instructions(struct span *span, unsigned *remembered, struct jp_cfi_sound *sound)
+static void check_instructions(struct span *span, unsigned *remembered,
+			       struct jp_cfi_sound *checked)
 {
 	bool moves = false, is_framed = false;
 
@@ -201,11 +202,11 @@ static void check_instructions(struct span *span, unsigned *remembered, struct j
 		for (; kinds && *kinds; kinds++)
 			check_operand(span, *kinds, remembered);
 	}
-	sound->functions += moves || is_framed;
-	sound->framed += is_framed;
+	checked->functions += moves || is_framed;
+	checked->framed += is_framed;
 }
 
-static void read_cie(struct span span, struct cie *cie, bool *bad)
+static void read_cie(struct span span, struct cie *cie, bool *is_invalid)
 {
 	const unsigned char *text;
 	struct span data = {0};
@@ -262,10 +263,11 @@ static void read_cie(struct span span, struct cie *cie, bool *bad)
 	     (cie->pointer & 0xf0) != 0x30))
 		span.is_invalid = true;
 	check_instructions(&span, &cie->remember, &(struct jp_cfi_sound){false});
-	*bad = span.is_invalid;
+	*is_invalid = span.is_invalid;
 }
 
-static void read_fde(struct span span, const struct cie *cie, struct jp_cfi_sound *sound, bool *bad)
+static void read_fde(struct span span, const struct cie *cie, struct jp_cfi_sound *checked,
+		     bool *is_invalid)
 {
 	unsigned remembered = cie->remember;
 
@@ -273,8 +275,8 @@ static void read_fde(struct span span, const struct cie *cie, struct jp_cfi_soun
 	skip_bytes(&span, 2 * get_encoded_size(cie->pointer));
 	if (cie->has_data)
 		skip_bytes(&span, read_uleb(&span));
-	check_instructions(&span, &remembered, sound);
-	*bad = span.is_invalid;
+	check_instructions(&span, &remembered, checked);
+	*is_invalid = span.is_invalid;
 }
 
 static void mark_start(struct check *check, size_t offset)
@@ -311,7 +313,7 @@ static int read_records(struct check *check, struct jp_error *err)
 	size_t offset = 0, last = SIZE_MAX;
 	struct cie cie = {0};
 	struct span body;
-	bool bad = false;
+	bool is_invalid = false;
 	uint32_t id;
 
 	while (frame->size - offset >= 4) {
@@ -329,32 +331,32 @@ static int read_records(struct check *check, struct jp_error *err)
 		mark_start(check, offset);
 		if (id == 0) {
 			last = offset;
-			read_cie(body, &cie, &bad);
+			read_cie(body, &cie, &is_invalid);
 		} else {
-			size_t from = offset + 4 - id;
-			struct span other;
+			size_t cie_offset = offset + 4 - id;
+			struct span other_span;
 
 			/* Most FDEs directly follow their CIE. For the others, read the CIE
 			 * again. */
-			if (id > offset + 4 || !is_record_start(check, from))
+			if (id > offset + 4 || !is_record_start(check, cie_offset))
 				return jp_fail(
 					err, EINVAL,
 					".eh_frame+%#zx: an FDE whose CIE, %#x bytes before, "
 					"is none",
 					offset, id);
-			if (from != last) {
-				if (!find_record(frame, from, &other, &id) || id)
+			if (cie_offset != last) {
+				if (!find_record(frame, cie_offset, &other_span, &id) || id)
 					return jp_fail(err, EINVAL,
 						       ".eh_frame+%#zx: an FDE whose CIE at %#zx "
 						       "is an FDE",
-						       offset, from);
-				read_cie(other, &cie, &bad);
-				last = from;
+						       offset, cie_offset);
+				read_cie(other_span, &cie, &is_invalid);
+				last = cie_offset;
 			}
-			if (!bad)
-				read_fde(body, &cie, check->sound, &bad);
+			if (!is_invalid)
+				read_fde(body, &cie, check->sound, &is_invalid);
 		}
-		if (bad)
+		if (is_invalid)
 			return jp_fail(err, EINVAL,
 				       ".eh_frame+%#zx: a record with an operand, encoding or "
 				       "instruction out of bounds",
@@ -390,19 +392,19 @@ static bool is_index_sound(const struct check *check, const struct jp_cfi_sectio
 }
 
 int jp_cfi_check(const struct jp_cfi_section *frame, const struct jp_cfi_section *index,
-		 struct jp_cfi_sound *sound, struct jp_error *err)
+		 struct jp_cfi_sound *checked, struct jp_error *err)
 {
 	struct check check = {
-		.frame = frame, .sound = sound, .starts = calloc(1, frame->size / 8 + 1)};
+		.frame = frame, .sound = checked, .starts = calloc(1, frame->size / 8 + 1)};
 	int ret;
 
-	*sound = (struct jp_cfi_sound){false};
+	*checked = (struct jp_cfi_sound){false};
 	if (!check.starts)
 		return jp_fail(err, ENOMEM, ".eh_frame: out of memory for %zu bytes",
 			       frame->size / 8);
 	ret = read_records(&check, err);
 	if (ret == 0)
-		sound->index = is_index_sound(&check, index);
+		checked->index = is_index_sound(&check, index);
 	free(check.starts);
 	return ret;
 }

@@ -28,4 +28,4 @@ struct jp_cfi_sound {
  * .eh_frame_hdr, without which libdw is slow. Returns 0, -ENOMEM, or -EINVAL and a message with the
  * offset in .eh_frame. */
 int jp_cfi_check(const struct jp_cfi_section *frame, const struct jp_cfi_section *index,
-		 struct jp_cfi_sound *sound, struct jp_error *err);
+		 struct jp_cfi_sound *checked, struct jp_error *err);

@@ -111,13 +111,15 @@ static void find_frame_by_segments(struct jp_elf_source *source)
 	addr = source->parts.index.addr + 4 + (int64_t)offset;
 	for (size_t i = 0; i < source->parts.nr_segments; i++) {
 		const GElf_Phdr *segment = &source->parts.segments[i];
-		uint64_t into = addr - segment->p_vaddr;
+		uint64_t offset_in_segment = addr - segment->p_vaddr;
 
 		if (segment->p_type == PT_LOAD && addr >= segment->p_vaddr &&
-		    into < segment->p_filesz && segment->p_filesz - into <= MAX_FRAME)
+		    offset_in_segment < segment->p_filesz &&
+		    segment->p_filesz - offset_in_segment <= MAX_FRAME)
 			set_section(&source->parts.frame,
-				    elf_getdata_rawchunk(source->elf, segment->p_offset + into,
-							 segment->p_filesz - into, ELF_T_BYTE),
+				    elf_getdata_rawchunk(
+					    source->elf, segment->p_offset + offset_in_segment,
+					    segment->p_filesz - offset_in_segment, ELF_T_BYTE),
 				    addr);
 	}
 	/* Data after the terminator does not belong to .eh_frame. */

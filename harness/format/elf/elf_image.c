@@ -100,14 +100,14 @@ void jp_elf_image_free(struct jp_elf_image *image)
 
 int jp_elf_image_make(struct jp_elf_parts *parts, struct jp_elf_image *out, struct jp_error *err)
 {
-	struct jp_cfi_sound sound;
-	int ret = jp_cfi_check(&parts->frame, &parts->index, &sound, err);
+	struct jp_cfi_sound checked;
+	int ret = jp_cfi_check(&parts->frame, &parts->index, &checked, err);
 
-	if (!sound.index)
+	if (!checked.index)
 		memset(&parts->index, 0, sizeof(parts->index));
 	out->machine = parts->head.e_machine;
-	out->functions = sound.functions;
-	out->framed = sound.framed;
+	out->functions = checked.functions;
+	out->framed = checked.framed;
 	if (ret == 0)
 		ret = write_image(parts, out, err);
 	if (ret == 0)

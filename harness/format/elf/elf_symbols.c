@@ -89,14 +89,14 @@ bool jp_elf_debuglink(const struct jp_elf_input *file, char *name, size_t size)
 }
 
 static int add_symbol(struct symbol_reader *reader, uint64_t offset, uint64_t size,
-		      const char *name, uint16_t since)
+		      const char *name, uint16_t first_version)
 {
 	struct jp_elf_symbols *out = reader->out;
 	struct jp_elf_symbol *symbol = jp_array_push(&out->symbols, &out->count, &out->capacity);
 
 	if (!symbol)
 		return jp_fail(reader->err, ENOMEM, "out of memory for symbols");
-	*symbol = (struct jp_elf_symbol){offset, size, name, since};
+	*symbol = (struct jp_elf_symbol){offset, size, name, first_version};
 	reader->length += strlen(name) + 1;
 	/* The names in a file may overlap, so even a small file can have many long names. */
 	if (reader->length > MAX_NAMES)
@@ -183,10 +183,10 @@ static int read_symbol(struct symbol_reader *reader, const GElf_Sym *raw, const 
 			  name, 0);
 }
 
-static int read_table(struct symbol_reader *reader, const char *called, GElf_Word type)
+static int read_table(struct symbol_reader *reader, const char *section_name, GElf_Word type)
 {
 	GElf_Shdr head;
-	Elf_Scn *section = jp_elf_section(&reader->file, called, &head);
+	Elf_Scn *section = jp_elf_section(&reader->file, section_name, &head);
 	Elf_Data *data;
 	size_t count;
 	int failed = 0;
@@ -217,16 +217,18 @@ static int read_table(struct symbol_reader *reader, const char *called, GElf_Wor
 }
 
 /* Adds symbols for the entries of a procedure linkage table, of @size bytes each: @count entries,
- * or as many as fit, from @from bytes after the start of section @head. */
-static int add_plt_entries(struct symbol_reader *reader, const GElf_Shdr *head, uint64_t from,
-			   uint64_t size, uint64_t count, uint16_t since)
+ * or as many as fit, from @first_offset bytes after the start of section @head. */
+static int add_plt_entries(struct symbol_reader *reader, const GElf_Shdr *head,
+			   uint64_t first_offset, uint64_t size, uint64_t count,
+			   uint16_t first_version)
 {
 	int failed = 0;
 
 	if (!size || head->sh_type != SHT_PROGBITS || count > head->sh_size / size)
 		count = size && head->sh_type == SHT_PROGBITS ? head->sh_size / size : 0;
 	for (uint64_t i = 0; !failed && i < count; i++)
-		failed = add_symbol(reader, head->sh_offset + from + i * size, size, "@plt", since);
+		failed = add_symbol(reader, head->sh_offset + first_offset + i * size, size, "@plt",
+				    first_version);
 	return failed;
 }
 

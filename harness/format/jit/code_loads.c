@@ -55,7 +55,7 @@ static int add_record(struct reading *reading, const struct jp_jitdump_record *r
 {
 	struct jp_code_load load = {
 		.pid = record->pid, .owner = reading->owner, .time = record->time, .name = ""};
-	const struct jp_code_load *moved;
+	const struct jp_code_load *moved_code;
 
 	if (record->type == JP_JITDUMP_UNWINDING_INFO) {
 		reading->eh_frame = record->unwinding.eh_frame;
@@ -78,13 +78,13 @@ static int add_record(struct reading *reading, const struct jp_jitdump_record *r
 		return 0;
 	load.addr = record->move.new_addr;
 	load.size = record->move.size;
-	moved = find_load(reading, record->move.index);
-	if (moved) {
-		load.name = moved->name;
-		load.code = moved->size == load.size ? moved->code : NULL;
-		load.eh_frame = moved->size == load.size ? moved->eh_frame : NULL;
-		load.eh_frame_size = load.eh_frame ? moved->eh_frame_size : 0;
-		load.mapped_size = moved->mapped_size;
+	moved_code = find_load(reading, record->move.index);
+	if (moved_code) {
+		load.name = moved_code->name;
+		load.code = moved_code->size == load.size ? moved_code->code : NULL;
+		load.eh_frame = moved_code->size == load.size ? moved_code->eh_frame : NULL;
+		load.eh_frame_size = load.eh_frame ? moved_code->eh_frame_size : 0;
+		load.mapped_size = moved_code->mapped_size;
 	}
 	return add_load(reading, &load);
 }

@@ -31,14 +31,14 @@ enum {
 /* Returns the number, from 1, of @name in the file table, and adds it if needed. */
 static uint32_t find_file(struct jp_debug_line *lines, const char *name)
 {
-	size_t before = lines->names.count;
+	size_t nr_before = lines->names.count;
 	const struct jp_text *file = jp_text_keep(&lines->names, name, strlen(name));
 
 	if (!file) {
 		lines->files.failed = true;
 		return 1;
 	}
-	if (lines->names.count > before) {
+	if (lines->names.count > nr_before) {
 		jp_bytes_add(&lines->files, name, file->size + 1);
 		jp_bytes_add(&lines->files, "\0\0", 3); /* no directory, time or size of the file */
 	}

@@ -91,11 +91,11 @@ static void add_lines(struct build *build, const struct jp_jit_function *functio
 		return;
 	}
 	while (count < capacity && jp_jitdump_next_line(&record, &cursor, &line)) {
-		uint64_t into = line.addr - function->lines_base;
+		uint64_t offset = line.addr - function->lines_base;
 
-		if (into >= function->size || line.line < 0)
+		if (offset >= function->size || line.line < 0)
 			continue;
-		rows[count] = (struct jp_line_row){function->offset + into, line.line, line.file};
+		rows[count] = (struct jp_line_row){function->offset + offset, line.line, line.file};
 		is_sorted &= !count || rows[count - 1].addr <= rows[count].addr;
 		count++;
 	}
@@ -288,15 +288,15 @@ static void write_file(const struct build *build, uint16_t machine, uint64_t hea
 	write_headers(build, heads, output);
 }
 
-static bool has_same_contents(int left, int right, uint64_t size)
+static bool has_same_contents(int first_fd, int second_fd, uint64_t size)
 {
 	unsigned char a[512], b[512];
 
 	for (uint64_t offset = 0; offset < size;) {
 		const size_t piece = jp_min(size - offset, sizeof(a));
 
-		if (jp_file_read_at(left, "left", a, piece, offset, NULL) ||
-		    jp_file_read_at(right, "right", b, piece, offset, NULL) ||
+		if (jp_file_read_at(first_fd, "left", a, piece, offset, NULL) ||
+		    jp_file_read_at(second_fd, "right", b, piece, offset, NULL) ||
 		    memcmp(a, b, piece) != 0)
 			return false;
 		offset += piece;
@@ -308,11 +308,11 @@ static bool has_same_contents(int left, int right, uint64_t size)
  * have written it. */
 static int accept_existing(const char *name, int fd, struct stat *st, struct jp_error *err)
 {
-	jp_cleanup_close int old = jp_output_folder_existing(name, NULL);
-	struct stat ours;
+	jp_cleanup_close int existing = jp_output_folder_existing(name, NULL);
+	struct stat our_stat;
 
-	if (old < 0 || fstat(old, st) || fstat(fd, &ours) || st->st_size != ours.st_size ||
-	    !has_same_contents(old, fd, ours.st_size))
+	if (existing < 0 || fstat(existing, st) || fstat(fd, &our_stat) ||
+	    st->st_size != our_stat.st_size || !has_same_contents(existing, fd, our_stat.st_size))
 		return jp_fail(err, EEXIST,
 			       "%s/%s: exists with other contents: it is not overwritten",
 			       jp_output_folder_path(), name);

@@ -153,13 +153,13 @@ void jp_jit_frames_add(struct jp_jit_frames *frames, const struct jp_jit_functio
 	};
 	struct jp_cfi_section section = {function->eh_frame, function->eh_frame_size,
 					 walk.frame_addr},
-			      none = {0};
+			      no_index = {0};
 	size_t size = frames->frame.size, count = frames->count;
-	struct jp_cfi_sound sound;
+	struct jp_cfi_sound checked;
 
 	if (!function->eh_frame_size)
 		return;
-	if (jp_cfi_check(&section, &none, &sound, NULL) == 0 && add_records(&walk) &&
+	if (jp_cfi_check(&section, &no_index, &checked, NULL) == 0 && add_records(&walk) &&
 	    frames->count > count)
 		return;
 	frames->nr_bad++;

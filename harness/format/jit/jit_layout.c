@@ -33,15 +33,15 @@ JP_ORDER(compare_by_addr, struct jp_jit_function *,
 static struct generation *find_generation(struct generation *generations, unsigned int count,
 					  const struct jp_jit_function *function)
 {
-	struct generation *best = NULL;
+	struct generation *oldest_generation = NULL;
 
 	for (unsigned int i = 0; i < count; i++)
 		if (generations[i].end <= function->addr &&
 		    function->addr - generations[i].end <= GAP &&
 		    function->addr + function->size - generations[i].start <= PACK_MOST &&
-		    (!best || generations[i].end > best->end))
-			best = &generations[i];
-	return best;
+		    (!oldest_generation || generations[i].end > oldest_generation->end))
+			oldest_generation = &generations[i];
+	return oldest_generation;
 }
 
 /* Returns an unused generation, or else the one with the lowest end, to be replaced. Returns NULL

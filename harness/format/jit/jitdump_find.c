@@ -108,22 +108,22 @@ static bool is_header(const unsigned char *bytes, uint64_t remaining,
 	       header->total_size == sizeof(*header);
 }
 
-uint64_t jp_jitdump_find(const unsigned char *bytes, uint64_t size, uint64_t from, uint64_t to,
-			 struct jp_jitdump_known *known)
+uint64_t jp_jitdump_find(const unsigned char *bytes, uint64_t size, uint64_t start, uint64_t end,
+			 struct jp_jitdump_known *known_pids)
 {
 	struct jp_jitdump_header header;
 
-	for (uint64_t offset = from; offset < to; offset++) {
+	for (uint64_t offset = start; offset < end; offset++) {
 		if (is_header(bytes + offset, size - offset, &header) &&
 		    jp_jitdump_begins(bytes + offset + sizeof(header),
 				      size - offset - sizeof(header))) {
 			/* If memory is short, the only effect is that records of this pid are not
 			 * recognized. */
-			jp_map_at(&known->pids, header.pid, 1);
+			jp_map_at(&known_pids->pids, header.pid, 1);
 			return offset + sizeof(header);
 		}
-		if (is_plausible_record(bytes + offset, size - offset, known))
+		if (is_plausible_record(bytes + offset, size - offset, known_pids))
 			return offset;
 	}
-	return to;
+	return end;
 }

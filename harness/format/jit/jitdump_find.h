@@ -18,12 +18,14 @@ struct jp_jitdump_known {
  * the file; the record's end may be missing. Also returns true at the end of the file. */
 bool jp_jitdump_begins(const unsigned char *bytes, uint64_t remaining);
 /*
- * Returns the offset of the first believable record that begins in [@from, @to) of a file of @size
- * @bytes, or @to if there is none. Adds the pid of a repeated file header to @known. A LOAD or MOVE
- * is believable if its sizes fit, its name ends, its pid is known and its time is no earlier than
- * @known->least_time. DEBUG_INFO and UNWINDING_INFO hold no pid: they are believable directly
+ * Returns the offset of the first believable record that begins in [@start, @end) of a file of
+ * @size
+ * @bytes, or @end if there is none. Adds the pid of a repeated file header to @known_pids. A LOAD
+ * or MOVE is believable if its sizes fit, its name ends, its pid is known and its time is no
+ * earlier than
+ * @known_pids->least_time. DEBUG_INFO and UNWINDING_INFO hold no pid: they are believable directly
  * before such a LOAD. CLOSE is believable at the end of the file. Invalid bytes pass this test with
  * a probability below 2^-64 each.
  */
-uint64_t jp_jitdump_find(const unsigned char *bytes, uint64_t size, uint64_t from, uint64_t to,
-			 struct jp_jitdump_known *known);
+uint64_t jp_jitdump_find(const unsigned char *bytes, uint64_t size, uint64_t start, uint64_t end,
+			 struct jp_jitdump_known *known_pids);

@@ -228,7 +228,7 @@ struct raw {
 	struct jp_error *err;
 };
 
-static int fail_at(const struct raw *raw, uint64_t offset, const char *expected, uint64_t found)
+static int fail_at(const struct raw *raw, uint64_t offset, const char *expected, uint64_t value)
 {
 	static const char *const types[JP_JITDUMP_TYPES] = {
 		[JP_JITDUMP_LOAD] = "LOAD",
@@ -241,7 +241,7 @@ static int fail_at(const struct raw *raw, uint64_t offset, const char *expected,
 	return jp_fail(raw->err, EINVAL, "%s: offset %llu: %s of %u bytes: expected %s, found %llu",
 		       raw->dump->path, (unsigned long long)(raw->dump->offset + offset),
 		       raw->prefix.id < JP_JITDUMP_TYPES ? types[raw->prefix.id] : "record",
-		       raw->prefix.total_size, expected, (unsigned long long)found);
+		       raw->prefix.total_size, expected, (unsigned long long)value);
 }
 
 #define AT(type, field) offsetof(struct jp_jitdump_##type, field)

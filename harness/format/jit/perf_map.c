@@ -40,22 +40,23 @@ static int get_side(const struct node *nodes, uint32_t node)
 	return nodes[nodes[node].parent].child[RIGHT] == node;
 }
 
-/* Rotates @node down to @side; its child on the other side takes its place. */
-static void rotate_node(struct jp_perf_map *map, uint32_t node, int side)
+/* Rotates @node down to @child_side; its child on the other side takes its place. */
+static void rotate_node(struct jp_perf_map *map, uint32_t node, int child_side)
 {
 	struct node *nodes = map->nodes;
-	uint32_t raised = nodes[node].child[!side], across = nodes[raised].child[side];
+	uint32_t raised_node = nodes[node].child[!child_side],
+		 across = nodes[raised_node].child[child_side];
 
-	nodes[raised].parent = nodes[node].parent;
+	nodes[raised_node].parent = nodes[node].parent;
 	if (nodes[node].parent == NONE)
-		map->root = raised;
+		map->root = raised_node;
 	else
-		nodes[nodes[node].parent].child[get_side(nodes, node)] = raised;
-	nodes[node].child[!side] = across;
+		nodes[nodes[node].parent].child[get_side(nodes, node)] = raised_node;
+	nodes[node].child[!child_side] = across;
 	if (across != NONE)
 		nodes[across].parent = node;
-	nodes[raised].child[side] = node;
-	nodes[node].parent = raised;
+	nodes[raised_node].child[child_side] = node;
+	nodes[node].parent = raised_node;
 }
 
 /* Restores the tree's rules after inserting the red @node, whose parent may be red too. */
@@ -65,8 +66,8 @@ static void rebalance(struct jp_perf_map *map, uint32_t node)
 
 	while (nodes[nodes[node].parent].red) {
 		uint32_t parent = nodes[node].parent, grand = nodes[parent].parent;
-		int side = get_side(nodes, parent);
-		uint32_t uncle = nodes[grand].child[!side];
+		int child_side = get_side(nodes, parent);
+		uint32_t uncle = nodes[grand].child[!child_side];
 
 		if (nodes[uncle].red) {
 			nodes[uncle].red = nodes[parent].red = false;
@@ -74,13 +75,13 @@ static void rebalance(struct jp_perf_map *map, uint32_t node)
 			node = grand;
 			continue;
 		}
-		if (get_side(nodes, node) != side) {
-			rotate_node(map, parent, side);
+		if (get_side(nodes, node) != child_side) {
+			rotate_node(map, parent, child_side);
 			parent = node;
 		}
 		nodes[parent].red = false;
 		nodes[grand].red = true;
-		rotate_node(map, grand, !side);
+		rotate_node(map, grand, !child_side);
 		break;
 	}
 	nodes[map->root].red = false;
@@ -89,23 +90,23 @@ static void rebalance(struct jp_perf_map *map, uint32_t node)
 /* Inserts a line after those with the same start. */
 static int insert_line(struct jp_perf_map *map, uint64_t start, uint64_t size, const char *name)
 {
-	uint32_t parent = NONE, fresh = map->count;
-	int side = LEFT;
+	uint32_t parent = NONE, new_node = map->count;
+	int child_side = LEFT;
 
 	if (!jp_array_push(&map->nodes, &map->count, &map->capacity))
 		return -ENOMEM;
 	for (uint32_t node_index = map->root; node_index != NONE;
-	     node_index = map->nodes[node_index].child[side]) {
+	     node_index = map->nodes[node_index].child[child_side]) {
 		parent = node_index;
-		side = start < map->nodes[node_index].start ? LEFT : RIGHT;
+		child_side = start < map->nodes[node_index].start ? LEFT : RIGHT;
 	}
-	map->nodes[fresh] = (struct node){
+	map->nodes[new_node] = (struct node){
 		.start = start, .end = start + size, .name = name, .parent = parent, .red = true};
 	if (parent == NONE)
-		map->root = fresh;
+		map->root = new_node;
 	else
-		map->nodes[parent].child[side] = fresh;
-	rebalance(map, fresh);
+		map->nodes[parent].child[child_side] = new_node;
+	rebalance(map, new_node);
 	return 0;
 }
 
@@ -157,12 +158,12 @@ static uint64_t set_highest_end(struct jp_perf_map *map, uint32_t node_index)
 {
 	uint64_t max = map->nodes[node_index].end;
 
-	for (int side = LEFT; side <= RIGHT; side++) {
-		uint32_t child = map->nodes[node_index].child[side];
-		uint64_t below = child == NONE ? 0 : set_highest_end(map, child);
+	for (int child_side = LEFT; child_side <= RIGHT; child_side++) {
+		uint32_t child = map->nodes[node_index].child[child_side];
+		uint64_t child_end = child == NONE ? 0 : set_highest_end(map, child);
 
-		if (below > max)
-			max = below;
+		if (child_end > max)
+			max = child_end;
 	}
 	return map->nodes[node_index].max_end = max;
 }

@@ -35,10 +35,10 @@ static const struct {
 
 enum { WORDS = sizeof(words) / sizeof(*words), UNWINDERS = sizeof(unwinders) / sizeof(*unwinders) };
 
-const char *jp_lack_text(uint32_t lacks)
+const char *jp_lack_text(uint32_t missing_parts)
 {
 	for (size_t i = 0; i < WORDS; i++)
-		if (lacks & (lacks ^ (lacks - 1)) & words[i].missing_parts)
+		if (missing_parts & (missing_parts ^ (missing_parts - 1)) & words[i].missing_parts)
 			return words[i].word;
 	return "nothing";
 }
@@ -86,18 +86,18 @@ static const char *parse_unwinder(struct jp_declared *declared, const char *word
 
 const char *jp_declared_parse_line(struct jp_declared *declared, char *line)
 {
-	char *rest = strchr(line, ' ');
+	char *tail = strchr(line, ' ');
 
-	if (!rest || !rest[1])
+	if (!tail || !tail[1])
 		return "a word and its value";
-	*rest++ = '\0';
+	*tail++ = '\0';
 	if (strcmp(line, "declares") == 0)
-		return parse_lacking_data(declared, rest);
+		return parse_lacking_data(declared, tail);
 	if (strcmp(line, "unwinder") == 0)
-		return parse_unwinder(declared, rest);
+		return parse_unwinder(declared, tail);
 	if (strcmp(line, "profiler") == 0) {
-		snprintf(declared->profiler, sizeof(declared->profiler), "%s", rest);
+		snprintf(declared->profiler, sizeof(declared->profiler), "%s", tail);
 		return NULL;
 	}
-	return jp_number(rest, 1, UINT64_MAX, &declared->period) ? NULL : "a period in ns";
+	return jp_number(tail, 1, UINT64_MAX, &declared->period) ? NULL : "a period in ns";
 }

@@ -33,8 +33,9 @@ struct jp_declared {
 	char profiler[64];
 };
 
-/* Returns the header's word for the lowest bit of @lacks, such as "no-time", or "nothing" for 0. */
-const char *jp_lack_text(uint32_t lacks);
+/* Returns the header's word for the lowest bit of @missing_parts, such as "no-time", or "nothing"
+ * for 0. */
+const char *jp_lack_text(uint32_t missing_parts);
 /* Parses one line of a header, without its newline. Overwrites parts of the line. Returns NULL, or
  * what was expected. */
 const char *jp_declared_parse_line(struct jp_declared *declared, char *line);

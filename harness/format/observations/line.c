@@ -82,24 +82,24 @@ static bool parse_id(char **line, uint32_t *value)
  */
 static const char *parse_frame(struct jp_observation_line *parser, char *text, uint64_t index)
 {
-	const uint32_t lacks = parser->declared->lacking;
+	const uint32_t missing_parts = parser->declared->lacking;
 	uint64_t address = 0;
 	char *name = text;
 
 	if (text[0] == '0' && text[1] == 'x') {
-		const char *rest = text;
+		const char *tail = text;
 
-		if (lacks & JP_LACKS_ADDRESSES)
+		if (missing_parts & JP_LACKS_ADDRESSES)
 			return "only names, because the header declares no-addresses";
-		if (!jp_number_take(&rest, 16, UINT64_MAX, &address) || (*rest && *rest != '='))
+		if (!jp_number_take(&tail, 16, UINT64_MAX, &address) || (*tail && *tail != '='))
 			return "a frame such as 0x7f12, 0x7f12=name or name";
-		name = *rest ? text + (rest - text) + 1 : NULL;
+		name = *tail ? text + (tail - text) + 1 : NULL;
 		if (name && !*name)
 			return "a name after =, or no =";
-	} else if (!(lacks & JP_LACKS_ADDRESSES)) {
+	} else if (!(missing_parts & JP_LACKS_ADDRESSES)) {
 		return "an address in each frame, or no-addresses in the header";
 	}
-	if (name && lacks & JP_LACKS_NAMES)
+	if (name && missing_parts & JP_LACKS_NAMES)
 		return "only addresses, because the header declares no-names";
 	if (name && !jp_word_unescape(name))
 		return "%XX, and not %00, for a byte of a name";
@@ -111,18 +111,18 @@ static const char *parse_frame(struct jp_observation_line *parser, char *text, u
 static const char *parse_sample(struct jp_observation_line *parser, char *line)
 {
 	struct jp_event *event = &parser->event;
-	const uint32_t lacks = parser->declared->lacking;
+	const uint32_t missing_parts = parser->declared->lacking;
 	uint64_t frames = 0;
 	const char *expected = NULL;
 
 	event->type = JP_EVENT_SAMPLE;
 	event->observed = &parser->observed;
-	if (lacks & JP_LACKS_TIME && !parser->observed.weight)
+	if (missing_parts & JP_LACKS_TIME && !parser->observed.weight)
 		return "a count of samples above 0";
 	if (!parse_id(&line, &event->pid))
 		return "the pid of a sample";
 	event->tid = 0;
-	if (lacks & JP_LACKS_THREADS) {
+	if (missing_parts & JP_LACKS_THREADS) {
 		const char *dash = jp_word_split(&line);
 
 		if (!dash || strcmp(dash, "-") != 0)
@@ -140,9 +140,9 @@ static const char *parse_sample(struct jp_observation_line *parser, char *line)
 	parser->observed.nr_names = frames;
 	event->sample.period = parser->declared->period;
 	event->sample.ip = frames ? parser->chain[1] : 0;
-	event->sample.user = frames && !(lacks & JP_LACKS_ADDRESSES);
+	event->sample.user = frames && !(missing_parts & JP_LACKS_ADDRESSES);
 	event->misc = event->sample.user ? JP_CPU_USER : JP_CPU_UNKNOWN;
-	if (!(lacks & JP_LACKS_ADDRESSES)) {
+	if (!(missing_parts & JP_LACKS_ADDRESSES)) {
 		event->sample.chain = parser->chain;
 		event->sample.nr_chain = 1 + frames;
 	}

@@ -35,10 +35,10 @@ struct jp_perf_copy {
 	struct jp_bytes aux;
 };
 
-static int add_bytes(struct jp_bytes *to, const void *from, size_t size)
+static int add_bytes(struct jp_bytes *out, const void *from, size_t size)
 {
-	jp_bytes_add(to, from, size);
-	return to->failed ? -ENOMEM : 0;
+	jp_bytes_add(out, from, size);
+	return out->failed ? -ENOMEM : 0;
 }
 
 static int add_attr(struct jp_perf_copy *copy, const unsigned char *attr, size_t size,
@@ -116,8 +116,10 @@ static void write_attrs(struct jp_perf_copy *copy)
 			memcpy(attr + offsetof(struct jp_perf_attr, size), &(uint32_t){widest},
 			       sizeof(uint32_t));
 		jp_output_put(copy->output, attr, entry->size);
-		for (size_t written = entry->size; written < widest; written += sizeof(zeros))
-			jp_output_put(copy->output, zeros, jp_min(sizeof(zeros), widest - written));
+		for (size_t nr_written = entry->size; nr_written < widest;
+		     nr_written += sizeof(zeros))
+			jp_output_put(copy->output, zeros,
+				      jp_min(sizeof(zeros), widest - nr_written));
 		section.offset += ids;
 		jp_output_put(copy->output, &section, sizeof(section));
 	}
@@ -188,9 +190,9 @@ int jp_perf_copy_other(struct jp_perf_copy *copy, const unsigned char *bytes, ui
 			   record.type == JP_PERF_RECORD_HEADER_FEATURE))
 		return add_pipe_record(copy, record.type, bytes, size);
 	if (record.type == JP_PERF_RECORD_AUXTRACE) {
-		const uint64_t place[2] = {jp_output_offset(copy->output), record.size};
+		const uint64_t position[2] = {jp_output_offset(copy->output), record.size};
 
-		if (add_bytes(&copy->aux, place, sizeof(place)))
+		if (add_bytes(&copy->aux, position, sizeof(position)))
 			return -ENOMEM;
 	}
 	jp_output_put(copy->output, bytes, size);

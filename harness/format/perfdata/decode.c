@@ -61,33 +61,33 @@ void jp_perf_compute_layout(const struct jp_perf_attr *attr, uint32_t e_machine,
 		layout->end_id = identifier;
 }
 
-static bool skip_raw_data(struct jp_perf_rest *rest)
+static bool skip_raw_data(struct jp_perf_rest *remaining_bytes)
 {
 	uint64_t size;
 
-	if (rest->end - rest->pos < 4)
+	if (remaining_bytes->end - remaining_bytes->pos < 4)
 		return false;
 	/* The kernel's size already includes the padding to 8 bytes. */
-	size = jp_round_up_to_words((uint64_t)jp_load32(rest->pos) + 4);
-	return jp_perf_skip_words(rest, size, 1);
+	size = jp_round_up_to_words((uint64_t)jp_load32(remaining_bytes->pos) + 4);
+	return jp_perf_skip_words(remaining_bytes, size, 1);
 }
 
 enum { ABI_32 = 1, ABI_64 = 2 };
 
-static bool decode_regs(struct jp_perf_rest *rest, const struct jp_perf_layout *layout,
+static bool decode_regs(struct jp_perf_rest *remaining_bytes, const struct jp_perf_layout *layout,
 			struct jp_event *event, struct jp_regs *regs)
 {
 	const struct jp_machine *machine = layout->machine;
 	uint64_t mask = layout->regs_mask, modes = 0, abi;
 	const unsigned char *values;
 
-	if (!jp_perf_take_word(rest, &abi))
+	if (!jp_perf_take_word(remaining_bytes, &abi))
 		return false;
 	event->sample.regs_abi = abi;
 	if (!abi) /* a kernel thread: no user registers */
 		return true;
-	values = rest->pos;
-	if (!jp_perf_skip_words(rest, __builtin_popcountll(mask), sizeof(uint64_t)))
+	values = remaining_bytes->pos;
+	if (!jp_perf_skip_words(remaining_bytes, __builtin_popcountll(mask), sizeof(uint64_t)))
 		return false;
 	/* The registers of a 32-bit task have other numbers and rules. */
 	if (abi == ABI_32)
@@ -117,18 +117,18 @@ static bool decode_regs(struct jp_perf_rest *rest, const struct jp_perf_layout *
 	return true;
 }
 
-static bool decode_stack(struct jp_perf_rest *rest, struct jp_event *event)
+static bool decode_stack(struct jp_perf_rest *remaining_bytes, struct jp_event *event)
 {
 	const unsigned char *stack;
 	uint64_t size, copied;
 
-	if (!jp_perf_take_word(rest, &size))
+	if (!jp_perf_take_word(remaining_bytes, &size))
 		return false;
 	if (!size)
 		return true;
-	stack = rest->pos;
-	if (!jp_perf_skip_words(rest, size, 1) || !jp_perf_take_word(rest, &copied) ||
-	    copied > size)
+	stack = remaining_bytes->pos;
+	if (!jp_perf_skip_words(remaining_bytes, size, 1) ||
+	    !jp_perf_take_word(remaining_bytes, &copied) || copied > size)
 		return false;
 	event->sample.stack = stack;
 	event->sample.stack_size = copied;
@@ -148,7 +148,7 @@ static const char *decode_sample(const struct jp_perf_layout *layout,
 				 struct jp_regs *regs)
 {
 	unsigned char *bytes = (unsigned char *)record;
-	struct jp_perf_rest rest = {bytes + layout->fixed, bytes + record->size};
+	struct jp_perf_rest remaining_bytes = {bytes + layout->fixed, bytes + record->size};
 	uint64_t type = layout->sample_type;
 
 	if (record->size < layout->fixed || record->size % sizeof(uint64_t))
@@ -167,27 +167,29 @@ static const char *decode_sample(const struct jp_perf_layout *layout,
 		.kernel_chain = layout->kernel_chain,
 	};
 
-	if ((type & JP_PERF_SAMPLE_READ) && !jp_perf_skip_read(&rest, layout->read_format))
+	if ((type & JP_PERF_SAMPLE_READ) &&
+	    !jp_perf_skip_read(&remaining_bytes, layout->read_format))
 		return "room in the sample for the counts of PERF_SAMPLE_READ";
 	if (type & JP_PERF_SAMPLE_CALLCHAIN) {
-		if (!jp_perf_take_word(&rest, &event->sample.nr_chain))
+		if (!jp_perf_take_word(&remaining_bytes, &event->sample.nr_chain))
 			return "room in the sample for a callchain";
 		/* The cast is safe: the record is aligned, and only 64-bit words precede the
 		 * chain. */
-		event->sample.chain = (const uint64_t *)rest.pos;
-		if (!jp_perf_skip_words(&rest, event->sample.nr_chain, sizeof(uint64_t)))
+		event->sample.chain = (const uint64_t *)remaining_bytes.pos;
+		if (!jp_perf_skip_words(&remaining_bytes, event->sample.nr_chain, sizeof(uint64_t)))
 			return "a callchain that fits into its sample";
 	}
 	if (!(type & (JP_PERF_SAMPLE_REGS_USER | JP_PERF_SAMPLE_STACK_USER)))
 		return NULL;
-	if ((type & JP_PERF_SAMPLE_RAW) && !skip_raw_data(&rest))
+	if ((type & JP_PERF_SAMPLE_RAW) && !skip_raw_data(&remaining_bytes))
 		return "raw data that fits into its sample";
 	if ((type & JP_PERF_SAMPLE_BRANCH_STACK) &&
-	    !jp_perf_skip_branches(&rest, layout->branch_type))
+	    !jp_perf_skip_branches(&remaining_bytes, layout->branch_type))
 		return "a branch stack that fits into its sample";
-	if ((type & JP_PERF_SAMPLE_REGS_USER) && !decode_regs(&rest, layout, event, regs))
+	if ((type & JP_PERF_SAMPLE_REGS_USER) &&
+	    !decode_regs(&remaining_bytes, layout, event, regs))
 		return "user registers as many as the attr's mask has bits";
-	if ((type & JP_PERF_SAMPLE_STACK_USER) && !decode_stack(&rest, event))
+	if ((type & JP_PERF_SAMPLE_STACK_USER) && !decode_stack(&remaining_bytes, event))
 		return "a stack dump that fits into its sample";
 	return NULL;
 }
@@ -227,15 +229,15 @@ static const char *decode_map(const struct jp_perf_layout *layout,
 			      const struct jp_perf_record *record, struct jp_event *event)
 {
 	const unsigned char *bytes = (const unsigned char *)record;
-	bool two = record->type == JP_PERF_RECORD_MMAP2;
-	bool protection = two && jp_perf_has_protection(record);
+	bool is_mmap2 = record->type == JP_PERF_RECORD_MMAP2;
+	bool protection = is_mmap2 && jp_perf_has_protection(record);
 	unsigned int mode = record->misc & JP_PERF_MISC_CPUMODE;
 
 	event->type = JP_EVENT_MAP;
 	/* Set only this member: clearing the whole union would double the cost. */
 	event->map = (typeof(event->map)){.name = find_name(layout, record,
 							    protection ? 72
-							    : two      ? 64
+							    : is_mmap2 ? 64
 								       : 40)};
 	if (!event->map.name)
 		return "a mapping record with a NUL-terminated name";
@@ -254,7 +256,7 @@ static const char *decode_map(const struct jp_perf_layout *layout,
 	event->map.code = !(record->misc & JP_PERF_MISC_MMAP_DATA);
 	if (protection)
 		event->map.flags = jp_load32(bytes + 68);
-	if (two)
+	if (is_mmap2)
 		decode_identity(record, event);
 	return NULL;
 }
@@ -334,15 +336,15 @@ static const char *decode_deferred(const struct jp_perf_layout *layout,
 				   const struct jp_perf_record *record, struct jp_event *event)
 {
 	unsigned char *bytes = (unsigned char *)record;
-	struct jp_perf_rest rest = {bytes + sizeof(*record),
-				    bytes + record->size - layout->trailer};
+	struct jp_perf_rest remaining_bytes = {bytes + sizeof(*record),
+					       bytes + record->size - layout->trailer};
 
 	event->type = JP_EVENT_DEFERRED;
-	if (!jp_perf_take_word(&rest, &event->deferred.cookie) ||
-	    !jp_perf_take_word(&rest, &event->deferred.count))
+	if (!jp_perf_take_word(&remaining_bytes, &event->deferred.cookie) ||
+	    !jp_perf_take_word(&remaining_bytes, &event->deferred.count))
 		return "a deferred callchain that holds its cookie and its length";
-	event->deferred.ips = (const uint64_t *)rest.pos;
-	if (!jp_perf_skip_words(&rest, event->deferred.count, sizeof(uint64_t)))
+	event->deferred.ips = (const uint64_t *)remaining_bytes.pos;
+	if (!jp_perf_skip_words(&remaining_bytes, event->deferred.count, sizeof(uint64_t)))
 		return "a deferred callchain that fits into its record";
 	return NULL;
 }

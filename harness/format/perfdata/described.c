@@ -12,20 +12,20 @@ struct feature_rest {
 	uint64_t size;
 };
 
-static const unsigned char *take_bytes(struct feature_rest *rest, uint64_t size)
+static const unsigned char *take_bytes(struct feature_rest *remaining_bytes, uint64_t size)
 {
-	const unsigned char *pos = rest->pos;
+	const unsigned char *pos = remaining_bytes->pos;
 
-	if (size > rest->size)
+	if (size > remaining_bytes->size)
 		return NULL;
-	rest->pos += size;
-	rest->size -= size;
+	remaining_bytes->pos += size;
+	remaining_bytes->size -= size;
 	return pos;
 }
 
-static bool read_word(bool is_swapped, struct feature_rest *rest, uint32_t *word)
+static bool read_word(bool is_swapped, struct feature_rest *remaining_bytes, uint32_t *word)
 {
-	const unsigned char *pos = take_bytes(rest, sizeof(*word));
+	const unsigned char *pos = take_bytes(remaining_bytes, sizeof(*word));
 
 	if (!pos)
 		return false;
@@ -39,14 +39,14 @@ static bool read_word(bool is_swapped, struct feature_rest *rest, uint32_t *word
 static bool is_same_attr(const struct jp_perf_attrs *attrs, const unsigned char *bytes,
 			 uint32_t size, const struct jp_perf_attr *attr)
 {
-	struct jp_perf_attr described = {0}, held = *attr;
+	struct jp_perf_attr described = {0}, attr_copy = *attr;
 
 	memcpy(&described, bytes, size < sizeof(described) ? size : sizeof(described));
 	if (attrs->swapped)
 		jp_perf_swap_attr(&described);
-	described.size = held.size;
-	described.wakeup_events = held.wakeup_events;
-	return memcmp(&described, &held, sizeof(held)) == 0;
+	described.size = attr_copy.size;
+	described.wakeup_events = attr_copy.wakeup_events;
+	return memcmp(&described, &attr_copy, sizeof(attr_copy)) == 0;
 }
 
 /* Returns whether @name is the name that this project's captures, like perf, give the event: with
@@ -72,26 +72,26 @@ static bool is_own_name(const struct jp_perf_attrs *attrs, const char *name, uin
 enum jp_described jp_perf_compare_event_desc(const struct jp_perf_attrs *attrs,
 					     const unsigned char *bytes, uint64_t size)
 {
-	struct feature_rest rest = {bytes, size};
-	enum jp_described found = JP_DESCRIBED_ALIKE;
-	uint32_t count, each, ids, length;
+	struct feature_rest remaining_bytes = {bytes, size};
+	enum jp_described difference = JP_DESCRIBED_ALIKE;
+	uint32_t count, attr_index, ids, length;
 
-	if (!read_word(attrs->swapped, &rest, &count) || !read_word(attrs->swapped, &rest, &each) ||
-	    count != attrs->count)
+	if (!read_word(attrs->swapped, &remaining_bytes, &count) ||
+	    !read_word(attrs->swapped, &remaining_bytes, &attr_index) || count != attrs->count)
 		return JP_DESCRIBED_OTHER;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct jp_perf_attr *attr = &attrs->list[i].attr;
-		const unsigned char *own_attr = take_bytes(&rest, each), *name;
+		const unsigned char *own_attr = take_bytes(&remaining_bytes, attr_index), *name;
 
-		if (!own_attr || !is_same_attr(attrs, own_attr, each, attr) ||
-		    !read_word(attrs->swapped, &rest, &ids) ||
-		    !read_word(attrs->swapped, &rest, &length))
+		if (!own_attr || !is_same_attr(attrs, own_attr, attr_index, attr) ||
+		    !read_word(attrs->swapped, &remaining_bytes, &ids) ||
+		    !read_word(attrs->swapped, &remaining_bytes, &length))
 			return JP_DESCRIBED_OTHER;
-		name = take_bytes(&rest, length);
-		if (!name || !take_bytes(&rest, ids * sizeof(uint64_t)))
+		name = take_bytes(&remaining_bytes, length);
+		if (!name || !take_bytes(&remaining_bytes, ids * sizeof(uint64_t)))
 			return JP_DESCRIBED_OTHER;
 		if (!is_own_name(attrs, (const char *)name, length, attr))
-			found = JP_DESCRIBED_OTHER_NAME;
+			difference = JP_DESCRIBED_OTHER_NAME;
 	}
-	return rest.size ? JP_DESCRIBED_OTHER : found;
+	return remaining_bytes.size ? JP_DESCRIBED_OTHER : difference;
 }

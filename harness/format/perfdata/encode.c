@@ -41,7 +41,7 @@ static void put_name(struct space *space, const char *name)
 	put_bytes(space, zeros, sizeof(zeros) - size % sizeof(zeros));
 }
 
-static uint16_t put_map(struct space *space, const struct jp_event *event, bool two)
+static uint16_t put_map(struct space *space, const struct jp_event *event, bool is_mmap2)
 {
 	unsigned char build_id[24] = {0};
 	uint16_t misc = event->map.prot & PROT_EXEC ? 0 : JP_PERF_MISC_MMAP_DATA;
@@ -50,17 +50,17 @@ static uint16_t put_map(struct space *space, const struct jp_event *event, bool 
 	put64(space, event->map.addr);
 	put64(space, event->map.len);
 	put64(space, event->map.pgoff);
-	if (two && event->map.build_id) {
+	if (is_mmap2 && event->map.build_id) {
 		build_id[0] = (unsigned char)event->map.build_id_size;
 		memcpy(build_id + 4, event->map.build_id, build_id[0]);
 		put_bytes(space, build_id, sizeof(build_id));
 		misc |= JP_PERF_MISC_MMAP_BUILD_ID;
-	} else if (two) {
+	} else if (is_mmap2) {
 		put32(space, event->map.maj, event->map.min);
 		put64(space, event->map.ino);
 		put64(space, event->map.gen);
 	}
-	if (two)
+	if (is_mmap2)
 		put32(space, event->map.prot, event->map.flags);
 	put_name(space, event->map.name);
 	return misc;
@@ -99,10 +99,10 @@ static void put_stack(struct space *space, const struct jp_event *event)
 	if (!size)
 		return;
 	put_bytes(space, event->sample.stack, event->sample.stack_size);
-	for (uint64_t remaining = size - event->sample.stack_size, some; remaining;
-	     remaining -= some) {
-		some = remaining < sizeof(zeros) ? remaining : sizeof(zeros);
-		put_bytes(space, zeros, some);
+	for (uint64_t remaining = size - event->sample.stack_size, nr_stored; remaining;
+	     remaining -= nr_stored) {
+		nr_stored = remaining < sizeof(zeros) ? remaining : sizeof(zeros);
+		put_bytes(space, zeros, nr_stored);
 	}
 	put64(space, event->sample.stack_size);
 }

@@ -43,12 +43,12 @@ static bool is_register_mask_of(const struct jp_machine *machine, uint64_t mask)
 
 const struct jp_machine *jp_machine_guess(uint64_t mask)
 {
-	const struct jp_machine *machine = NULL, *found = NULL;
+	const struct jp_machine *machine = NULL, *best = NULL;
 
 	while ((machine = jp_registry_next(JP_MACHINE, machine)))
 		if (is_register_mask_of(machine, mask) &&
-		    (!found ||
-		     __builtin_popcountll(machine->mask) < __builtin_popcountll(found->mask)))
-			found = machine;
-	return found;
+		    (!best ||
+		     __builtin_popcountll(machine->mask) < __builtin_popcountll(best->mask)))
+			best = machine;
+	return best;
 }

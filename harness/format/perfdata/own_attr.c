@@ -7,55 +7,55 @@
 
 enum { LENGTH = 8 /* bytes of an execution breakpoint on x86 */ };
 
-static void set_sampling(struct jp_perf_attr *own, const struct jp_perf_attr *attr)
+static void set_sampling(struct jp_perf_attr *own_attr, const struct jp_perf_attr *attr)
 {
 	const uint64_t deferred = JP_PERF_ATTR_DEFER_CALLCHAIN | JP_PERF_ATTR_DEFER_OUTPUT;
 
-	own->sample_type |=
+	own_attr->sample_type |=
 		JP_PERF_SAMPLE_PERIOD | JP_PERF_SAMPLE_REGS_USER |
 		(attr->sample_type & (JP_PERF_SAMPLE_CALLCHAIN | JP_PERF_SAMPLE_STACK_USER));
-	own->sample_regs_user = attr->sample_regs_user;
-	own->sample_stack_user = attr->sample_stack_user;
-	if (!(own->sample_type & JP_PERF_SAMPLE_CALLCHAIN))
+	own_attr->sample_regs_user = attr->sample_regs_user;
+	own_attr->sample_stack_user = attr->sample_stack_user;
+	if (!(own_attr->sample_type & JP_PERF_SAMPLE_CALLCHAIN))
 		return;
 	if (attr->sample_max_stack == JP_USUAL_MAX_STACK)
-		own->sample_max_stack = JP_USUAL_MAX_STACK;
-	if (own->flags & JP_PERF_ATTR_EXCLUDE_KERNEL)
-		own->flags |= JP_PERF_ATTR_EXCLUDE_CALLCHAIN_KERNEL;
+		own_attr->sample_max_stack = JP_USUAL_MAX_STACK;
+	if (own_attr->flags & JP_PERF_ATTR_EXCLUDE_KERNEL)
+		own_attr->flags |= JP_PERF_ATTR_EXCLUDE_CALLCHAIN_KERNEL;
 	if (attr->flags & JP_PERF_ATTR_DEFER_CALLCHAIN)
-		own->flags |= deferred;
+		own_attr->flags |= deferred;
 }
 
-static void set_clock(struct jp_perf_attr *own, const struct jp_perf_attr *attr)
+static void set_clock(struct jp_perf_attr *own_attr, const struct jp_perf_attr *attr)
 {
-	own->config = attr->config;
-	own->sample_period = attr->sample_period;
-	own->flags |= JP_PERF_ATTR_FREQ | JP_PERF_ATTR_INHERIT;
-	set_sampling(own, attr);
+	own_attr->config = attr->config;
+	own_attr->sample_period = attr->sample_period;
+	own_attr->flags |= JP_PERF_ATTR_FREQ | JP_PERF_ATTR_INHERIT;
+	set_sampling(own_attr, attr);
 }
 
-static void set_breakpoint(struct jp_perf_attr *own, const struct jp_perf_attr *attr)
+static void set_breakpoint(struct jp_perf_attr *own_attr, const struct jp_perf_attr *attr)
 {
-	own->sample_period = 1;
-	own->bp_type = JP_PERF_BREAKPOINT_X;
-	own->config1 = attr->config1;
-	own->config2 = LENGTH;
-	own->flags |= JP_PERF_ATTR_EXCLUDE_KERNEL | JP_PERF_ATTR_EXCLUDE_HV;
-	set_sampling(own, attr);
+	own_attr->sample_period = 1;
+	own_attr->bp_type = JP_PERF_BREAKPOINT_X;
+	own_attr->config1 = attr->config1;
+	own_attr->config2 = LENGTH;
+	own_attr->flags |= JP_PERF_ATTR_EXCLUDE_KERNEL | JP_PERF_ATTR_EXCLUDE_HV;
+	set_sampling(own_attr, attr);
 }
 
-static void set_sideband(struct jp_perf_attr *own, const struct jp_perf_attr *attr)
+static void set_sideband(struct jp_perf_attr *own_attr, const struct jp_perf_attr *attr)
 {
-	own->config = JP_PERF_SW_DUMMY;
-	own->flags |= JP_PERF_ATTR_INHERIT | JP_PERF_ATTR_MMAP | JP_PERF_ATTR_MMAP2 |
-		      JP_PERF_ATTR_COMM | JP_PERF_ATTR_COMM_EXEC | JP_PERF_ATTR_TASK |
-		      (attr->flags & JP_PERF_ATTR_MMAP_DATA);
+	own_attr->config = JP_PERF_SW_DUMMY;
+	own_attr->flags |= JP_PERF_ATTR_INHERIT | JP_PERF_ATTR_MMAP | JP_PERF_ATTR_MMAP2 |
+			   JP_PERF_ATTR_COMM | JP_PERF_ATTR_COMM_EXEC | JP_PERF_ATTR_TASK |
+			   (attr->flags & JP_PERF_ATTR_MMAP_DATA);
 }
 
 bool jp_perf_is_own_attr(const struct jp_perf_attr *attr)
 {
 	const uint64_t kernel = JP_PERF_ATTR_EXCLUDE_KERNEL | JP_PERF_ATTR_EXCLUDE_HV;
-	struct jp_perf_attr own = {
+	struct jp_perf_attr own_attr = {
 		.type = attr->type,
 		.size = attr->size,
 		.sample_type = JP_PERF_SAMPLE_IDENTIFIER | JP_PERF_SAMPLE_IP | JP_PERF_SAMPLE_TID |
@@ -70,10 +70,10 @@ bool jp_perf_is_own_attr(const struct jp_perf_attr *attr)
 	};
 
 	if (attr->type == JP_PERF_TYPE_BREAKPOINT)
-		set_breakpoint(&own, attr);
+		set_breakpoint(&own_attr, attr);
 	else if (attr->type == JP_PERF_TYPE_SOFTWARE && attr->config <= JP_PERF_SW_TASK_CLOCK)
-		set_clock(&own, attr);
+		set_clock(&own_attr, attr);
 	else
-		set_sideband(&own, attr);
-	return memcmp(&own, attr, sizeof(own)) == 0;
+		set_sideband(&own_attr, attr);
+	return memcmp(&own_attr, attr, sizeof(own_attr)) == 0;
 }

@@ -27,7 +27,7 @@ static int add_deferred(void *context, const struct jp_event *event)
 static int read_deferred(struct jp_perf_reader *reader)
 {
 	struct jp_perfdata_summary summary;
-	struct jp_perf_reader ahead = {
+	struct jp_perf_reader first_pass = {
 		.visit = add_deferred,
 		.context = &reader->deferred,
 		.summary = &summary,
@@ -38,7 +38,7 @@ static int read_deferred(struct jp_perf_reader *reader)
 	reader->deferred_read = true;
 	/* A stream can be read only once. */
 	if (reader->source.map || reader->nr_parts)
-		ret = jp_perf_reader_run(&ahead, reader->path);
+		ret = jp_perf_reader_run(&first_pass, reader->path);
 	jp_perf_deferred_sort(&reader->deferred);
 	if (ret == -ENODATA && summary.cut_short)
 		ret = 0;
@@ -125,14 +125,14 @@ static int read_file(struct jp_perf_reader *reader)
 	return ret ?: jp_perf_read_records(reader);
 }
 
-/* Calls @read with @part as the source. */
+/* Calls @read_events with @part as the source. */
 static int read_part(struct jp_perf_reader *reader, struct jp_perf_part *part,
-		     int (*read)(struct jp_perf_reader *reader))
+		     int (*read_events)(struct jp_perf_reader *reader))
 {
 	int ret;
 
 	reader->source = part->source;
-	ret = read(reader);
+	ret = read_events(reader);
 	part->source = reader->source;
 	reader->source = (struct jp_perf_source){.name = reader->path, .fd = -1};
 	/* Each file is compressed separately. */

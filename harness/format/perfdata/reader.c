@@ -394,16 +394,16 @@ static int read_file_header(struct jp_perf_reader *reader, const struct jp_perf_
  * either byte order: for that magic, the header's size decides, which is below 2^32. */
 static int read_magic(struct jp_perf_reader *reader, struct jp_perf_file_header *header)
 {
-	size_t have;
+	size_t nr_read;
 	const unsigned char *bytes = jp_source_peek(
-		&reader->source, sizeof(struct jp_perf_pipe_header), &have, reader->err);
+		&reader->source, sizeof(struct jp_perf_pipe_header), &nr_read, reader->err);
 
 	if (!bytes)
 		return -EIO;
-	if (have < sizeof(struct jp_perf_pipe_header))
+	if (nr_read < sizeof(struct jp_perf_pipe_header))
 		return jp_perf_fail(reader, 0,
-				    "expected a perf.data header, found %zu bytes in all", have);
-	memcpy(header, bytes, have);
+				    "expected a perf.data header, found %zu bytes in all", nr_read);
+	memcpy(header, bytes, nr_read);
 	if (memcmp(bytes, "PERFFILE", sizeof(header->magic)) == 0)
 		reader->attrs.swapped = header->size > UINT32_MAX;
 	else if (header->magic == JP_PERF_MAGIC_SWAPPED)
@@ -422,7 +422,7 @@ int jp_perf_read_header(struct jp_perf_reader *reader)
 	enum { NO_FEATURES = offsetof(struct jp_perf_file_header, features) };
 	struct jp_perf_file_header header = {0};
 	const unsigned char *bytes;
-	size_t have, size;
+	size_t nr_read, size;
 	int ret = read_magic(reader, &header);
 
 	if (ret)
@@ -437,13 +437,13 @@ int jp_perf_read_header(struct jp_perf_reader *reader)
 		return jp_perf_fail(
 			reader, 8, "expected a header of 16 bytes (pipe) or 104 (file), found %llu",
 			(unsigned long long)header.size);
-	bytes = jp_source_peek(&reader->source, size, &have, reader->err);
+	bytes = jp_source_peek(&reader->source, size, &nr_read, reader->err);
 	if (!bytes)
 		return -EIO;
-	if (have == sizeof(struct jp_perf_pipe_header))
-		return fail_unwritten(reader, have, "the rest of the header");
-	if (have < size)
-		return jp_perf_fail(reader, have,
+	if (nr_read == sizeof(struct jp_perf_pipe_header))
+		return fail_unwritten(reader, nr_read, "the rest of the header");
+	if (nr_read < size)
+		return jp_perf_fail(reader, nr_read,
 				    "expected a header of %zu bytes, found the end of the file",
 				    size);
 	memcpy(&header, bytes, size);

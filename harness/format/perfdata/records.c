@@ -158,7 +158,7 @@ static int read_compressed_record(struct jp_perf_reader *reader,
 				  uint64_t offset)
 {
 	struct jp_chunk *chunk = reader->partial_record ? reader->partial_record : jp_chunk_new(0);
-	size_t size = record->size - sizeof(*record), rest;
+	size_t size = record->size - sizeof(*record), nr_remaining;
 	struct jp_error reason;
 	int ret;
 
@@ -168,21 +168,21 @@ static int read_compressed_record(struct jp_perf_reader *reader,
 	reader->summary->full_chunk = record->size + sizeof(uint64_t) > UINT16_MAX;
 	if (!chunk)
 		return jp_perf_fail_memory(reader);
-	rest = chunk->used;
+	nr_remaining = chunk->used;
 	if (record->type == JP_PERF_RECORD_COMPRESSED2) {
-		uint64_t stated = 0;
+		uint64_t stated_size = 0;
 
-		if (size >= sizeof(stated))
-			stated = jp_perf_read64(reader, data);
-		if (size < sizeof(stated) || stated > size - sizeof(stated)) {
+		if (size >= sizeof(stated_size))
+			stated_size = jp_perf_read64(reader, data);
+		if (size < sizeof(stated_size) || stated_size > size - sizeof(stated_size)) {
 			jp_chunk_put(chunk);
 			return jp_perf_fail(reader, offset,
 					    "expected compressed data that fits into its record of "
 					    "%u bytes",
 					    record->size);
 		}
-		data += sizeof(stated);
-		size = stated;
+		data += sizeof(stated_size);
+		size = stated_size;
 	}
 	if (!reader->zstd)
 		reader->zstd = jp_zstd_new(&reason);
@@ -193,7 +193,7 @@ static int read_compressed_record(struct jp_perf_reader *reader,
 	if (ret)
 		ret = jp_perf_fail(reader, offset, "compressed record of type %u: %s", record->type,
 				   reason.text);
-	else if (chunk->used == rest && !reader->summary->empty_chunk)
+	else if (chunk->used == nr_remaining && !reader->summary->empty_chunk)
 		reader->summary->empty_chunk = offset;
 	if (!ret)
 		ret = read_unpacked_records(reader, chunk, offset);
@@ -291,33 +291,33 @@ static int read_record(struct jp_perf_reader *reader, bool *has_more)
 	struct jp_pending pending = {.offset = source->offset};
 	struct jp_perf_record header;
 	const unsigned char *bytes;
-	size_t have;
+	size_t nr_read;
 	int ret;
 
-	bytes = jp_source_peek(source, sizeof(header), &have, reader->err);
+	bytes = jp_source_peek(source, sizeof(header), &nr_read, reader->err);
 	if (!bytes)
 		return -EIO;
-	*has_more = have;
-	if (!have)
+	*has_more = nr_read;
+	if (!nr_read)
 		return 0;
-	if (have < sizeof(header))
+	if (nr_read < sizeof(header))
 		return get_failure(source)(
 			reader, pending.offset,
-			"expected a record of at least 8 bytes, found the last %zu bytes", have);
+			"expected a record of at least 8 bytes, found the last %zu bytes", nr_read);
 	header = read_record_header(reader, bytes);
 	if (header.size < sizeof(header))
 		return jp_perf_fail(reader, pending.offset,
 				    "expected a record of at least 8 bytes, found type %u of "
 				    "%u bytes",
 				    header.type, header.size);
-	bytes = jp_source_peek(source, header.size, &have, reader->err);
+	bytes = jp_source_peek(source, header.size, &nr_read, reader->err);
 	if (!bytes)
 		return -EIO;
-	if (have < header.size)
+	if (nr_read < header.size)
 		return get_failure(source)(
 			reader, pending.offset,
 			"expected a record of type %u of %u bytes, found the last %zu bytes",
-			header.type, header.size, have);
+			header.type, header.size, nr_read);
 	reader->summary->records++;
 	pending.record = (const void *)bytes;
 	pending.chunk = source->chunk;

@@ -19,15 +19,15 @@ enum { MAX_FEATURE = 1 << 20, MAX_NAME = 255 };
 /* Returns whether the header keeps @feature. */
 static bool is_kept(unsigned feature)
 {
-	static const enum jp_perf_feature kept[] = {
+	static const enum jp_perf_feature kept_features[] = {
 		JP_PERF_FEATURE_OSRELEASE,  JP_PERF_FEATURE_VERSION,     JP_PERF_FEATURE_ARCH,
 		JP_PERF_FEATURE_NRCPUS,     JP_PERF_FEATURE_CMDLINE,     JP_PERF_FEATURE_EVENT_DESC,
 		JP_PERF_FEATURE_E_MACHINE,  JP_PERF_FEATURE_SAMPLE_TIME, JP_PERF_FEATURE_CLOCKID,
 		JP_PERF_FEATURE_CLOCK_DATA,
 	};
 
-	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
-		if (kept[i] == feature)
+	for (size_t i = 0; i < sizeof(kept_features) / sizeof(kept_features[0]); i++)
+		if (kept_features[i] == feature)
 			return true;
 	return false;
 }
@@ -67,16 +67,17 @@ static int write_at(struct reducing *reducing, const void *bytes, size_t size, u
 		   : 0;
 }
 
-static int blank_bytes(struct reducing *reducing, uint64_t offset, uint64_t size, char with)
+static int blank_bytes(struct reducing *reducing, uint64_t offset, uint64_t size, char filler)
 {
 	char block[4096];
 	int ret = 0;
 
-	memset(block, with, sizeof(block));
-	for (uint64_t written = 0; written < size && !ret; written += sizeof(block))
+	memset(block, filler, sizeof(block));
+	for (uint64_t nr_written = 0; nr_written < size && !ret; nr_written += sizeof(block))
 		ret = write_at(reducing, block,
-			       size - written < sizeof(block) ? size - written : sizeof(block),
-			       offset + written);
+			       size - nr_written < sizeof(block) ? size - nr_written
+								 : sizeof(block),
+			       offset + nr_written);
 	return ret;
 }
 

@@ -14,49 +14,52 @@ struct jp_perf_rest {
 	unsigned char *pos, *end;
 };
 
-static inline bool jp_perf_skip_words(struct jp_perf_rest *rest, uint64_t count, uint64_t bytes)
+static inline bool jp_perf_skip_words(struct jp_perf_rest *remaining_bytes, uint64_t count,
+				      uint64_t bytes)
 {
-	uint64_t remaining = rest->end - rest->pos;
+	uint64_t remaining = remaining_bytes->end - remaining_bytes->pos;
 
 	if (count > remaining / bytes)
 		return false;
-	rest->pos += count * bytes;
+	remaining_bytes->pos += count * bytes;
 	return true;
 }
 
-static inline bool jp_perf_take_word(struct jp_perf_rest *rest, uint64_t *value)
+static inline bool jp_perf_take_word(struct jp_perf_rest *remaining_bytes, uint64_t *value)
 {
-	if (rest->end - rest->pos < (ptrdiff_t)sizeof(*value))
+	if (remaining_bytes->end - remaining_bytes->pos < (ptrdiff_t)sizeof(*value))
 		return false;
-	*value = jp_load64(rest->pos);
-	rest->pos += sizeof(*value);
+	*value = jp_load64(remaining_bytes->pos);
+	remaining_bytes->pos += sizeof(*value);
 	return true;
 }
 
 /* Skips the counts of PERF_SAMPLE_READ. */
-static inline bool jp_perf_skip_read(struct jp_perf_rest *rest, uint64_t format)
+static inline bool jp_perf_skip_read(struct jp_perf_rest *remaining_bytes, uint64_t format)
 {
 	unsigned int times =
 		!!(format & JP_PERF_FORMAT_TIME_ENABLED) + !!(format & JP_PERF_FORMAT_TIME_RUNNING);
-	unsigned int each = 1 + !!(format & JP_PERF_FORMAT_ID) + !!(format & JP_PERF_FORMAT_LOST);
+	unsigned int word_size =
+		1 + !!(format & JP_PERF_FORMAT_ID) + !!(format & JP_PERF_FORMAT_LOST);
 	uint64_t count = 1;
 
-	if ((format & JP_PERF_FORMAT_GROUP) && !jp_perf_take_word(rest, &count))
+	if ((format & JP_PERF_FORMAT_GROUP) && !jp_perf_take_word(remaining_bytes, &count))
 		return false;
-	return jp_perf_skip_words(rest, times, sizeof(uint64_t)) &&
-	       jp_perf_skip_words(rest, count, each * sizeof(uint64_t));
+	return jp_perf_skip_words(remaining_bytes, times, sizeof(uint64_t)) &&
+	       jp_perf_skip_words(remaining_bytes, count, word_size * sizeof(uint64_t));
 }
 
-static inline bool jp_perf_skip_branches(struct jp_perf_rest *rest, uint64_t type)
+static inline bool jp_perf_skip_branches(struct jp_perf_rest *remaining_bytes, uint64_t type)
 {
 	uint64_t count;
 
-	if (!jp_perf_take_word(rest, &count))
+	if (!jp_perf_take_word(remaining_bytes, &count))
 		return false;
-	if ((type & JP_PERF_BRANCH_HW_INDEX) && !jp_perf_skip_words(rest, 1, sizeof(uint64_t)))
+	if ((type & JP_PERF_BRANCH_HW_INDEX) &&
+	    !jp_perf_skip_words(remaining_bytes, 1, sizeof(uint64_t)))
 		return false;
-	if (!jp_perf_skip_words(rest, count, 3 * sizeof(uint64_t)))
+	if (!jp_perf_skip_words(remaining_bytes, count, 3 * sizeof(uint64_t)))
 		return false;
 	return !(type & JP_PERF_BRANCH_COUNTERS) ||
-	       jp_perf_skip_words(rest, count, sizeof(uint64_t));
+	       jp_perf_skip_words(remaining_bytes, count, sizeof(uint64_t));
 }

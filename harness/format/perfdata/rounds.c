@@ -61,41 +61,41 @@ static bool is_delivered_first(const struct jp_pending_run *left,
 /* Restores the heap property if only the run at index @index violates it. */
 static void sift_down(struct jp_perf_rounds *rounds, size_t index)
 {
-	struct jp_pending_run *runs = rounds->runs, moved = runs[index];
+	struct jp_pending_run *runs = rounds->runs, run = runs[index];
 
 	for (size_t child; (child = 2 * index + 1) < rounds->nr_runs; index = child) {
 		if (child + 1 < rounds->nr_runs &&
 		    is_delivered_first(&runs[child + 1], &runs[child]))
 			child++;
-		if (!is_delivered_first(&runs[child], &moved))
+		if (!is_delivered_first(&runs[child], &run))
 			break;
 		runs[index] = runs[child];
 	}
-	runs[index] = moved;
+	runs[index] = run;
 }
 
 /* Divides the due records into runs of ascending times, since the records of each ring are already
  * ordered. Returns 0 or -ENOMEM. */
 static int find_runs(struct jp_perf_rounds *rounds, uint64_t limit)
 {
-	size_t from, end;
+	size_t start, end;
 
 	rounds->nr_runs = 0;
-	for (from = 0; from < rounds->nr_pending; from = end) {
+	for (start = 0; start < rounds->nr_pending; start = end) {
 		struct jp_pending_run *run;
-		size_t due = from;
+		size_t due = start;
 
-		end = find_run_end(rounds->pending, from, rounds->nr_pending);
+		end = find_run_end(rounds->pending, start, rounds->nr_pending);
 		while (due < end && rounds->pending[due].time <= limit)
 			due++;
-		if (due == from)
+		if (due == start)
 			continue;
 		run = jp_array_push(&rounds->runs, &rounds->nr_runs, &rounds->runs_capacity);
 		if (!run) {
 			rounds->no_memory = true;
 			return -ENOMEM;
 		}
-		*run = (struct jp_pending_run){rounds->pending[from].time, from, due};
+		*run = (struct jp_pending_run){rounds->pending[start].time, start, due};
 	}
 	for (size_t index = rounds->nr_runs / 2; index--;)
 		sift_down(rounds, index);

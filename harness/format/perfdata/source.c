@@ -127,24 +127,24 @@ static void populate_pages(struct jp_perf_source *source, uint64_t to)
 /* Makes room for @size bytes from @chunk_at on, in a new chunk if needed. Returns 0 or -ENOMEM. */
 static int reserve_chunk(struct jp_perf_source *source, size_t size)
 {
-	struct jp_chunk *old = source->chunk, *chunk;
-	size_t unread = old ? old->used - source->chunk_at : 0;
+	struct jp_chunk *old_chunk = source->chunk, *chunk;
+	size_t unread = old_chunk ? old_chunk->used - source->chunk_at : 0;
 
-	if (old && old->capacity - source->chunk_at >= size)
+	if (old_chunk && old_chunk->capacity - source->chunk_at >= size)
 		return 0;
 	chunk = jp_chunk_new(size > CHUNK ? size : CHUNK);
 	if (!chunk)
 		return -ENOMEM;
 	if (unread)
-		memcpy(chunk->bytes, old->bytes + source->chunk_at, unread);
+		memcpy(chunk->bytes, old_chunk->bytes + source->chunk_at, unread);
 	chunk->used = unread;
 	source->chunk = chunk;
 	source->chunk_at = 0;
-	jp_chunk_put(old);
+	jp_chunk_put(old_chunk);
 	return 0;
 }
 
-const unsigned char *jp_source_peek(struct jp_perf_source *source, size_t size, size_t *have,
+const unsigned char *jp_source_peek(struct jp_perf_source *source, size_t size, size_t *available,
 				    struct jp_error *err)
 {
 	struct jp_chunk *chunk;
@@ -152,9 +152,9 @@ const unsigned char *jp_source_peek(struct jp_perf_source *source, size_t size, 
 	if (source->map) {
 		uint64_t remaining = source->end - source->offset;
 
-		*have = size < remaining ? size : remaining;
-		if (source->offset + *have > source->populated)
-			populate_pages(source, source->offset + *have);
+		*available = size < remaining ? size : remaining;
+		if (source->offset + *available > source->populated)
+			populate_pages(source, source->offset + *available);
 		return source->map + source->offset;
 	}
 	if (reserve_chunk(source, size)) {
@@ -178,9 +178,9 @@ const unsigned char *jp_source_peek(struct jp_perf_source *source, size_t size, 
 			break;
 		chunk->used += nr_read;
 	}
-	*have = chunk->used - source->chunk_at;
-	if (*have > size)
-		*have = size;
+	*available = chunk->used - source->chunk_at;
+	if (*available > size)
+		*available = size;
 	return chunk->bytes + source->chunk_at;
 }
 
@@ -195,7 +195,7 @@ int jp_source_skip(struct jp_perf_source *source, uint64_t size, uint64_t *skipp
 		   struct jp_error *err)
 {
 	for (*skipped = 0; *skipped < size;) {
-		size_t step = size - *skipped < CHUNK ? size - *skipped : CHUNK, have;
+		size_t step = size - *skipped < CHUNK ? size - *skipped : CHUNK, available;
 
 		if (source->map) { /* skips without reading the pages */
 			uint64_t remaining = source->end - source->offset;
@@ -206,12 +206,12 @@ int jp_source_skip(struct jp_perf_source *source, uint64_t size, uint64_t *skipp
 				source->populated = source->offset & -(uint64_t)JP_PAGE_LARGEST;
 			return 0;
 		}
-		if (!jp_source_peek(source, step, &have, err))
+		if (!jp_source_peek(source, step, &available, err))
 			return -EIO;
-		if (!have)
+		if (!available)
 			return 0;
-		jp_source_advance(source, have);
-		*skipped += have;
+		jp_source_advance(source, available);
+		*skipped += available;
 	}
 	return 0;
 }

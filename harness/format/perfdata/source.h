@@ -41,11 +41,11 @@ int jp_source_adopt(struct jp_perf_source *source, int fd, const char *name, uin
 /* Checks that the file has not changed since it was opened. Returns 0, or -errno and a message. */
 int jp_source_check(const struct jp_perf_source *source, struct jp_error *err);
 void jp_source_close(struct jp_perf_source *source);
-/* Returns the next @size bytes in one piece without consuming them. Stores in *@have how many bytes
- * exist: fewer than @size only at the end. They stay valid as long as a reference on source->chunk
- * is held (streams) or until jp_source_drop() (files). Returns NULL and a message: the read failed,
- * or no memory. */
-const unsigned char *jp_source_peek(struct jp_perf_source *source, size_t size, size_t *have,
+/* Returns the next @size bytes in one piece without consuming them. Stores in *@available how many
+ * bytes exist: fewer than @size only at the end. They stay valid as long as a reference on
+ * source->chunk is held (streams) or until jp_source_drop() (files). Returns NULL and a message:
+ * the read failed, or no memory. */
+const unsigned char *jp_source_peek(struct jp_perf_source *source, size_t size, size_t *available,
 				    struct jp_error *err);
 /* Consumes @size bytes that jp_source_peek() has returned. */
 void jp_source_advance(struct jp_perf_source *source, size_t size);

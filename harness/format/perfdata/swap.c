@@ -81,21 +81,22 @@ void jp_perf_swap_words(struct jp_perf_record *record)
 }
 
 /* Swaps the 32-bit size of raw data; its bytes, up to the next word, stay. */
-static bool swap_raw_data(struct jp_perf_rest *rest)
+static bool swap_raw_data(struct jp_perf_rest *remaining_bytes)
 {
-	unsigned char *raw = rest->pos;
+	unsigned char *raw = remaining_bytes->pos;
 	uint32_t size;
 
-	if (!jp_perf_skip_words(rest, 1, sizeof(uint64_t)))
+	if (!jp_perf_skip_words(remaining_bytes, 1, sizeof(uint64_t)))
 		return false;
-	swap_words(raw, rest->pos);
+	swap_words(raw, remaining_bytes->pos);
 	memcpy(&size, raw, sizeof(size));
 	size = __builtin_bswap32(size);
 	memcpy(raw, &size, sizeof(size));
-	raw = rest->pos;
-	if (size > 4 && !jp_perf_skip_words(rest, ((uint64_t)size - 4 + 7) / 8, sizeof(uint64_t)))
+	raw = remaining_bytes->pos;
+	if (size > 4 &&
+	    !jp_perf_skip_words(remaining_bytes, ((uint64_t)size - 4 + 7) / 8, sizeof(uint64_t)))
 		return false;
-	swap_words(raw, rest->pos);
+	swap_words(raw, remaining_bytes->pos);
 	return true;
 }
 
@@ -104,7 +105,7 @@ static bool swap_raw_data(struct jp_perf_rest *rest)
 static void swap_sample(const struct jp_perf_layout *layout, struct jp_perf_record *record)
 {
 	unsigned char *bytes = (unsigned char *)record, *stack;
-	struct jp_perf_rest rest = {bytes + layout->fixed, bytes + record->size};
+	struct jp_perf_rest remaining_bytes = {bytes + layout->fixed, bytes + record->size};
 	uint64_t type = layout->sample_type, count;
 
 	if (record->size < layout->fixed)
@@ -113,27 +114,29 @@ static void swap_sample(const struct jp_perf_layout *layout, struct jp_perf_reco
 		swap_halves(bytes + layout->tid);
 	if (layout->cpu)
 		swap_halves(bytes + layout->cpu);
-	if ((type & JP_PERF_SAMPLE_READ) && !jp_perf_skip_read(&rest, layout->read_format))
+	if ((type & JP_PERF_SAMPLE_READ) &&
+	    !jp_perf_skip_read(&remaining_bytes, layout->read_format))
 		return;
 	if ((type & JP_PERF_SAMPLE_CALLCHAIN) &&
-	    (!jp_perf_take_word(&rest, &count) ||
-	     !jp_perf_skip_words(&rest, count, sizeof(uint64_t))))
+	    (!jp_perf_take_word(&remaining_bytes, &count) ||
+	     !jp_perf_skip_words(&remaining_bytes, count, sizeof(uint64_t))))
 		return;
-	if ((type & JP_PERF_SAMPLE_RAW) && !swap_raw_data(&rest))
+	if ((type & JP_PERF_SAMPLE_RAW) && !swap_raw_data(&remaining_bytes))
 		return;
 	if ((type & JP_PERF_SAMPLE_BRANCH_STACK) &&
-	    !jp_perf_skip_branches(&rest, layout->branch_type))
+	    !jp_perf_skip_branches(&remaining_bytes, layout->branch_type))
 		return;
 	if ((type & JP_PERF_SAMPLE_REGS_USER) &&
-	    (!jp_perf_take_word(&rest, &count) ||
-	     (count && !jp_perf_skip_words(&rest, __builtin_popcountll(layout->regs_mask),
-					   sizeof(uint64_t)))))
+	    (!jp_perf_take_word(&remaining_bytes, &count) ||
+	     (count &&
+	      !jp_perf_skip_words(&remaining_bytes, __builtin_popcountll(layout->regs_mask),
+				  sizeof(uint64_t)))))
 		return;
-	if (!(type & JP_PERF_SAMPLE_STACK_USER) || !jp_perf_take_word(&rest, &count))
+	if (!(type & JP_PERF_SAMPLE_STACK_USER) || !jp_perf_take_word(&remaining_bytes, &count))
 		return;
-	stack = rest.pos;
-	if (jp_perf_skip_words(&rest, count, 1))
-		swap_words(stack, rest.pos);
+	stack = remaining_bytes.pos;
+	if (jp_perf_skip_words(&remaining_bytes, count, 1))
+		swap_words(stack, remaining_bytes.pos);
 }
 
 static void swap_mmap2(struct jp_perf_record *record, unsigned char *end)

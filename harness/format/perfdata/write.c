@@ -116,7 +116,7 @@ struct jp_perfdata_writer *jp_perfdata_create(const char *path,
 					      unsigned int count, struct jp_error *err)
 {
 	struct jp_perfdata_writer *writer = calloc(1, sizeof(*writer));
-	const struct jp_perf_section none[EVENTS] = {0};
+	const struct jp_perf_section no_sections[EVENTS] = {0};
 	bool memory = true;
 
 	if (!writer || count > EVENTS) {
@@ -143,7 +143,7 @@ struct jp_perfdata_writer *jp_perfdata_create(const char *path,
 		return NULL;
 	}
 	/* State a data size of 0, as in a perf.data whose writer died. */
-	write_header(writer, 0, none, 0);
+	write_header(writer, 0, no_sections, 0);
 	jp_output_flush(writer->output);
 	return writer;
 }

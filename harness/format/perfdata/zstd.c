@@ -37,32 +37,32 @@ static int grow_output(unsigned char **out, size_t *capacity, size_t limit, stru
 {
 	size_t new_capacity =
 		*capacity < ZSTD_DStreamOutSize() ? ZSTD_DStreamOutSize() : *capacity * 2;
-	unsigned char *moved;
+	unsigned char *grown;
 
 	if (*capacity >= limit)
 		return jp_fail(err, E2BIG, "compressed data that unpacks to more than %zu bytes",
 			       limit);
 	if (new_capacity > limit)
 		new_capacity = limit;
-	moved = realloc(*out, new_capacity);
-	if (!moved)
+	grown = realloc(*out, new_capacity);
+	if (!grown)
 		return jp_fail(err, ENOMEM, "out of memory for %zu bytes of unpacked data",
 			       new_capacity);
-	*out = moved;
+	*out = grown;
 	*capacity = new_capacity;
 	return 0;
 }
 
-int jp_zstd_decompress(struct jp_zstd *zstd, const void *in, size_t size, unsigned char **out,
-		       size_t *capacity, size_t *used, size_t limit, struct jp_error *err)
+int jp_zstd_decompress(struct jp_zstd *zstd, const void *source, size_t size, unsigned char **out,
+		       size_t *capacity, size_t *length, size_t limit, struct jp_error *err)
 {
-	ZSTD_inBuffer input = {in, size, 0};
+	ZSTD_inBuffer input = {source, size, 0};
 
 	for (;;) {
-		ZSTD_outBuffer output = {*out, *capacity, *used};
+		ZSTD_outBuffer output = {*out, *capacity, *length};
 		size_t hint;
 
-		if (*used == *capacity) {
+		if (*length == *capacity) {
 			int ret = grow_output(out, capacity, limit, err);
 
 			if (ret)
@@ -72,7 +72,7 @@ int jp_zstd_decompress(struct jp_zstd *zstd, const void *in, size_t size, unsign
 		hint = ZSTD_decompressStream(zstd->stream, &output, &input);
 		if (ZSTD_isError(hint))
 			return jp_fail(err, EINVAL, "zstd: %s", ZSTD_getErrorName(hint));
-		*used = output.pos;
+		*length = output.pos;
 		/* zstd may hold back more data only if the output buffer is completely filled. */
 		if (input.pos == input.size && output.pos < output.size)
 			return 0;

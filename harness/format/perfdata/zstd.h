@@ -10,8 +10,8 @@ struct jp_zstd;
 struct jp_zstd *jp_zstd_new(struct jp_error *err);
 void jp_zstd_free(struct jp_zstd *zstd);
 
-/* Decompresses the next @size bytes of the stream at @in. *@out (malloc'ed, *@capacity bytes,
- * *@used of them in use) grows as needed, up to @limit. Returns 0, or -EINVAL, -E2BIG or -ENOMEM
+/* Decompresses the next @size bytes of the stream at @source. *@out (malloc'ed, *@capacity bytes,
+ * *@length of them in use) grows as needed, up to @limit. Returns 0, or -EINVAL, -E2BIG or -ENOMEM
  * and a message. */
-int jp_zstd_decompress(struct jp_zstd *zstd, const void *in, size_t size, unsigned char **out,
-		       size_t *capacity, size_t *used, size_t limit, struct jp_error *err);
+int jp_zstd_decompress(struct jp_zstd *zstd, const void *source, size_t size, unsigned char **out,
+		       size_t *capacity, size_t *length, size_t limit, struct jp_error *err);

@@ -107,7 +107,7 @@ int jp_procmaps_parse(const char *text, size_t size, struct jp_procmap **maps, s
 {
 	const char *end = text + size;
 	size_t lines = 0, line_number = 0;
-	struct jp_procmap *all;
+	struct jp_procmap *entries;
 	char *names;
 
 	for (const char *s = text; s < end; lines++) {
@@ -120,26 +120,26 @@ int jp_procmaps_parse(const char *text, size_t size, struct jp_procmap **maps, s
 		s = newline + 1;
 	}
 	/* A name with its NUL is never longer than its line with the newline. */
-	all = malloc(lines * sizeof(*all) + size + 1);
-	if (!all)
+	entries = malloc(lines * sizeof(*entries) + size + 1);
+	if (!entries)
 		return jp_fail(err, ENOMEM, "out of memory for %zu lines of maps", lines);
-	names = (char *)(all + lines);
+	names = (char *)(entries + lines);
 	for (const char *s = text; s < end; line_number++) {
 		struct cursor line = {s, memchr(s, '\n', end - s)};
-		const char *expected = parse_line(&line, &all[line_number]);
+		const char *expected = parse_line(&line, &entries[line_number]);
 
 		if (expected) {
 			int column = line.pos - s + 1;
 
-			free(all);
+			free(entries);
 			return jp_fail(err, EINVAL, "maps line %zu, column %d: expected %s",
 				       line_number + 1, column, expected);
 		}
-		all[line_number].name = names;
+		entries[line_number].name = names;
 		names = decode_name(names, &line);
 		s = line.end + 1;
 	}
-	*maps = all;
+	*maps = entries;
 	*count = lines;
 	return 0;
 }

@@ -10,13 +10,13 @@
 #include "harness/base/order.h"
 #include "harness/base/search.h"
 
-/* Parses @count numbers, each after one blank. Stores the text after them in *@rest. */
-static bool parse_numbers(const char *text, uint64_t *numbers, size_t count, const char **rest)
+/* Parses @count numbers, each after one blank. Stores the text after them in *@tail. */
+static bool parse_numbers(const char *text, uint64_t *numbers, size_t count, const char **tail)
 {
 	for (size_t i = 0; i < count; i++)
 		if (*text++ != ' ' || !jp_number_take(&text, 10, UINT64_MAX, &numbers[i]))
 			return false;
-	*rest = text;
+	*tail = text;
 	return true;
 }
 
@@ -50,9 +50,9 @@ static bool add_process(struct jp_intervals *intervals, const char *text)
 {
 	struct jp_announced *process;
 	uint64_t numbers[3];
-	const char *rest;
+	const char *tail;
 
-	if (!parse_numbers(text, numbers, 3, &rest) || *rest != ' ' || !rest[1] || !numbers[0] ||
+	if (!parse_numbers(text, numbers, 3, &tail) || *tail != ' ' || !tail[1] || !numbers[0] ||
 	    numbers[0] > INT32_MAX || numbers[1] > numbers[2])
 		return false;
 	if (intervals->nr_processes &&
@@ -65,7 +65,7 @@ static bool add_process(struct jp_intervals *intervals, const char *text)
 	*process = (struct jp_announced){.pid = (uint32_t)numbers[0],
 					 .announcement_time = numbers[1],
 					 .answer_time = numbers[2]};
-	return parse_name(rest + 1, process->comm, sizeof(process->comm));
+	return parse_name(tail + 1, process->comm, sizeof(process->comm));
 }
 
 static bool add_interval(struct jp_intervals *intervals, const char *text)
@@ -74,9 +74,9 @@ static bool add_interval(struct jp_intervals *intervals, const char *text)
 		intervals->nr_processes ? &intervals->processes[intervals->nr_processes - 1] : NULL;
 	struct jp_interval *interval;
 	uint64_t numbers[5], before;
-	const char *rest;
+	const char *tail;
 
-	if (!parse_numbers(text, numbers, 5, &rest) || *rest || !process ||
+	if (!parse_numbers(text, numbers, 5, &tail) || *tail || !process ||
 	    numbers[0] != process->pid)
 		return false;
 	before = process->answer_time;
@@ -118,20 +118,20 @@ int jp_intervals_parse(struct jp_intervals *intervals, const char *name, char *t
 
 	memset(intervals, 0, sizeof(*intervals));
 	for (char *next, *line = text; line && *line; line = next) {
-		bool good;
+		bool is_valid;
 
 		next = strchr(line, '\n');
 		if (next)
 			*next++ = '\0';
 		number++;
 		if (number == 1)
-			good = strncmp(line, "gate ", 5) == 0 && set_gate(intervals, line + 5);
+			is_valid = strncmp(line, "gate ", 5) == 0 && set_gate(intervals, line + 5);
 		else if (strncmp(line, "process ", 8) == 0)
-			good = add_process(intervals, line + 7);
+			is_valid = add_process(intervals, line + 7);
 		else
-			good = strncmp(line, "interval ", 9) == 0 &&
-			       add_interval(intervals, line + 8);
-		if (!good) {
+			is_valid = strncmp(line, "interval ", 9) == 0 &&
+				   add_interval(intervals, line + 8);
+		if (!is_valid) {
 			jp_intervals_free(intervals);
 			return jp_fail(
 				err, EINVAL,
@@ -171,26 +171,27 @@ const struct jp_interval *jp_intervals_find(const struct jp_intervals *intervals
 const struct jp_announced *jp_intervals_find_process(const struct jp_intervals *intervals,
 						     uint32_t pid, uint64_t time)
 {
-	const struct jp_announced *found = NULL;
+	const struct jp_announced *latest = NULL;
 
 	for (size_t i = 0; i < intervals->nr_processes; i++) {
 		const struct jp_announced *process = &intervals->processes[i];
 
-		if (process->pid == pid && (!found || process->announcement_time <= time))
-			found = process;
+		if (process->pid == pid && (!latest || process->announcement_time <= time))
+			latest = process;
 	}
-	return found;
+	return latest;
 }
 
 uint64_t jp_intervals_get_backfill_time(const struct jp_intervals *intervals,
 					const struct jp_announced *process, uint64_t enabled)
 {
-	uint64_t disabled = enabled, since = 0;
+	uint64_t disabled = enabled, start_time = 0;
 
 	for (size_t i = 0; i < intervals->nr_intervals; i++)
 		if (intervals->intervals[i].disabled <= process->announcement_time)
 			disabled = intervals->intervals[i].disabled;
-	for (const struct jp_announced *one = intervals->processes; one < process; one++)
-		since += one->announcement_time >= disabled;
-	return disabled + since;
+	for (const struct jp_announced *announced = intervals->processes; announced < process;
+	     announced++)
+		start_time += announced->announcement_time >= disabled;
+	return disabled + start_time;
 }

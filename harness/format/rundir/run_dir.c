@@ -35,9 +35,9 @@ static bool is_empty(const char *path)
  * written below. */
 static int make_named_folder(struct jp_run_dir *dir, const char *path, struct jp_error *err)
 {
-	jp_cleanup_free char *above = NULL;
-	char real[sizeof(dir->path)], *slash;
-	struct stat st, now;
+	jp_cleanup_free char *parent = NULL;
+	char real_path[sizeof(dir->path)], *slash;
+	struct stat st, current_stat;
 	size_t length;
 	int ret;
 
@@ -49,25 +49,27 @@ static int make_named_folder(struct jp_run_dir *dir, const char *path, struct jp
 		if (ret)
 			return ret;
 		/* Another user may meanwhile have replaced the folder by a link. */
-		return !lstat(dir->path, &now) && now.st_dev == st.st_dev && now.st_ino == st.st_ino
+		return !lstat(dir->path, &current_stat) && current_stat.st_dev == st.st_dev &&
+				       current_stat.st_ino == st.st_ino
 			       ? 0
 			       : jp_fail(err, ESTALE, "%s: was replaced by another directory",
 					 path);
 	}
-	above = strdup(path);
-	if (!above)
+	parent = strdup(path);
+	if (!parent)
 		return jp_fail(err, ENOMEM, "%s: out of memory", path);
-	for (length = strlen(above); length > 1 && above[length - 1] == '/';)
-		above[--length] = '\0';
-	slash = strrchr(above, '/');
+	for (length = strlen(parent); length > 1 && parent[length - 1] == '/';)
+		parent[--length] = '\0';
+	slash = strrchr(parent, '/');
 	if (slash)
 		*slash = '\0';
-	ret = jp_trusted_folder(!slash           ? "."
-				: slash == above ? "/"
-						 : above,
-				real, sizeof(real), err)
+	ret = jp_trusted_folder(!slash            ? "."
+				: slash == parent ? "/"
+						  : parent,
+				real_path, sizeof(real_path), err)
 		      ?: jp_path_build(dir->path, sizeof(dir->path), err, "%s/%s",
-				       strcmp(real, "/") ? real : "", slash ? slash + 1 : above);
+				       strcmp(real_path, "/") ? real_path : "",
+				       slash ? slash + 1 : parent);
 	if (!ret && mkdir(dir->path, FOLDER))
 		ret = jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	return ret;
@@ -77,10 +79,10 @@ static int make_named_folder(struct jp_run_dir *dir, const char *path, struct jp
 static int make_temporary(struct jp_run_dir *dir, struct jp_error *err)
 {
 	const char *tmp = getenv("TMPDIR");
-	char above[sizeof(dir->path)];
-	int ret = jp_trusted_folder(tmp && *tmp ? tmp : "/tmp", above, sizeof(above), err)
+	char parent[sizeof(dir->path)];
+	int ret = jp_trusted_folder(tmp && *tmp ? tmp : "/tmp", parent, sizeof(parent), err)
 			  ?: jp_path_build(dir->path, sizeof(dir->path), err, "%s/jitproof.XXXXXX",
-					   strcmp(above, "/") ? above : "");
+					   strcmp(parent, "/") ? parent : "");
 
 	if (ret)
 		return ret;

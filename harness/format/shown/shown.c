@@ -20,22 +20,22 @@ static const char first_line[] = "jitproof-shown 1";
  * expected. */
 static const char *parse_frame(struct jp_shown_frame *frame, char *text)
 {
-	const char *rest = text;
+	const char *tail = text;
 	char *offset;
 
 	*frame = (struct jp_shown_frame){.name = text, .offset = UINT64_MAX};
 	if (strncmp(text, "0x", 2) == 0) {
-		if (!jp_number_take(&rest, 16, UINT64_MAX, &frame->addr) || (*rest && *rest != '='))
+		if (!jp_number_take(&tail, 16, UINT64_MAX, &frame->addr) || (*tail && *tail != '='))
 			return "a frame such as 0x7f12, 0x7f12=name or 0x7f12=name=0x12";
 		frame->placed = true;
-		frame->name = *rest ? rest + 1 : NULL;
+		frame->name = *tail ? tail + 1 : NULL;
 	}
 	offset = frame->name ? strchr(frame->name, '=') : NULL;
 	if (offset) {
-		rest = offset + 1;
+		tail = offset + 1;
 		*offset = '\0';
-		if (!frame->placed || strncmp(rest, "0x", 2) != 0 ||
-		    !jp_number_take(&rest, 16, UINT64_MAX - 1, &frame->offset) || *rest)
+		if (!frame->placed || strncmp(tail, "0x", 2) != 0 ||
+		    !jp_number_take(&tail, 16, UINT64_MAX - 1, &frame->offset) || *tail)
 			return "a hexadecimal offset behind address and name";
 	}
 	if (frame->name && (!*frame->name || !jp_word_unescape(text + (frame->name - text))))
@@ -110,11 +110,11 @@ static const char *parse_share(struct jp_shown *shown, char *line)
 }
 
 /* Copies a text of the header. Returns NULL, or what was expected. */
-static const char *copy_text(char *to, size_t size, const char *text)
+static const char *copy_text(char *target, size_t size, const char *text)
 {
 	if (!*text || strlen(text) >= size)
 		return "a shorter text";
-	strcpy(to, text);
+	strcpy(target, text);
 	return NULL;
 }
 

@@ -103,10 +103,10 @@ int jp_shown_index_write(const char *dir, const struct jp_arguments *gone, struc
 static int load_gone_path(struct jp_shown_files *files, const char *dir, const char *line,
 			  struct jp_error *err)
 {
-	const char *rest = line;
+	const char *tail = line;
 	uint64_t digest;
 
-	if (!jp_number_take(&rest, 16, UINT64_MAX, &digest) || *rest != ' ')
+	if (!jp_number_take(&tail, 16, UINT64_MAX, &digest) || *tail != ' ')
 		return jp_fail(err, EINVAL,
 			       "%s/" JP_SHOWN_FOLDER "/index: expected gone DIGEST PATH, there is "
 			       "\"gone %.60s\"",

@@ -28,9 +28,10 @@ static void name_task(void)
 }
 
 void jp_truth_process_start(uint64_t before, enum jp_truth_how how, struct jp_truth_task_ids parent,
-			    uint32_t by)
+			    uint32_t distance)
 {
-	APPEND(PROCESS_START, before, jp_clock_now(), .start = {parent.pid, parent.tid, how, by});
+	APPEND(PROCESS_START, before, jp_clock_now(),
+	       .start = {parent.pid, parent.tid, how, distance});
 	name_task();
 }
 
@@ -44,10 +45,10 @@ void jp_truth_process_died(uint32_t pid, uint64_t before, uint64_t after)
 	APPEND(PROCESS_EXIT, before, after, .pid = pid, .tid = pid);
 }
 
-void jp_truth_thread_start(uint64_t before, uint32_t by)
+void jp_truth_thread_start(uint64_t before, uint32_t distance)
 {
 	jp_truth_new_task();
-	APPEND(THREAD_START, before, jp_clock_now(), .start = {.parent_tid = by});
+	APPEND(THREAD_START, before, jp_clock_now(), .start = {.parent_tid = distance});
 	name_task();
 }
 
@@ -127,16 +128,16 @@ void jp_truth_begin_activation(void)
 	entered.entered_time = jp_clock_now();
 }
 
-void jp_truth_leave(const struct jp_truth_clocks *left, uint32_t path, uint64_t flags, uint64_t ip,
-		    uint64_t sp)
+void jp_truth_leave(const struct jp_truth_clocks *leave_clocks, uint32_t path, uint64_t flags,
+		    uint64_t ip, uint64_t sp)
 {
 	uint64_t entering = entered.entered_time - entered.time;
 
-	APPEND(LEAVE, left->time, left->time,
+	APPEND(LEAVE, leave_clocks->time, leave_clocks->time,
 	       .leave = {.path = path,
 			 .entering = entering < UINT32_MAX ? (uint32_t)entering : UINT32_MAX,
 			 .flags = flags,
-			 .cpu = left->cpu - entered.cpu,
+			 .cpu = leave_clocks->cpu - entered.cpu,
 			 .ip = ip,
 			 .sp = sp});
 }
@@ -172,11 +173,11 @@ static uint32_t put_parts(enum jp_truth_type type, const void *data, size_t byte
 						 .before = now,
 						 .after = now,
 						 .item = {.id = id, .total = total}};
-		size_t from = part * capacity,
-		       length = bytes - from < capacity ? bytes - from : capacity;
+		size_t offset = part * capacity,
+		       length = bytes - offset < capacity ? bytes - offset : capacity;
 
 		if (length)
-			memcpy(record.item.data, (const char *)data + from, length);
+			memcpy(record.item.data, (const char *)data + offset, length);
 		jp_truth_commit(slot + part, &record);
 	}
 	return id;

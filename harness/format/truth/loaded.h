@@ -23,7 +23,7 @@ struct jp_truth_loaded {
 
 /* Reads the records added to the truth file @fd since the last call. A missing file (@fd -1) or a
  * file without a header counts as empty. Returns 0 or -ENOMEM. */
-int jp_truth_loaded_read(struct jp_truth_loaded *loaded, int fd);
+int jp_truth_loaded_read(struct jp_truth_loaded *ranges, int fd);
 /* Returns whether @addr lies in code that is or was loaded. */
-bool jp_truth_loaded_contains(const struct jp_truth_loaded *loaded, uint64_t addr);
-void jp_truth_loaded_free(struct jp_truth_loaded *loaded);
+bool jp_truth_loaded_contains(const struct jp_truth_loaded *ranges, uint64_t addr);
+void jp_truth_loaded_free(struct jp_truth_loaded *ranges);

@@ -67,60 +67,61 @@ static bool shares_bracket(const struct jp_truth_record *record, const struct jp
  * NTP's frequency and slewing can each slow CLOCK_MONOTONIC by 500 ppm (MAXFREQ in
  * include/linux/timex.h), but not CPU time. */
 static bool exceeds_elapsed_time(const struct jp_truth_record *record,
-				 const struct thread_past *past)
+				 const struct thread_past *history)
 {
-	const uint64_t ran = record->after - past->entered;
+	const uint64_t ran = record->after - history->entered;
 
-	return past->last && past->last->type == JP_TRUTH_LEAVE &&
-	       past->last->leave.cpu > ran + ran / 1000;
+	return history->last && history->last->type == JP_TRUTH_LEAVE &&
+	       history->last->leave.cpu > ran + ran / 1000;
 }
 
-static bool is_in_order(const struct jp_truth_record *record, const struct thread_past *past)
+static bool is_in_order(const struct jp_truth_record *record, const struct thread_past *history)
 {
 	const uint8_t act_traits = traits[record->type];
 
 	/* A thread never writes two equal records. */
-	if (past->last && !memcmp(record, past->last, sizeof(*record)))
+	if (history->last && !memcmp(record, history->last, sizeof(*record)))
 		return false;
 	if (act_traits & INSTANT && record->before != record->after)
 		return false;
 	if (act_traits & NO_ACT)
-		return record->before >= past->nr_records;
+		return record->before >= history->nr_records;
 	if (act_traits & AFTER_TEXT)
-		return record->before >= past->acts && past->last &&
-		       past->last->type == JP_TRUTH_TEXT && record->after <= past->last->before;
+		return record->before >= history->acts && history->last &&
+		       history->last->type == JP_TRUTH_TEXT &&
+		       record->after <= history->last->before;
 	if (act_traits & WRAPS)
-		return record->before >= past->other_acts && record->after >= past->memory;
+		return record->before >= history->other_acts && record->after >= history->memory;
 	/* The text record with the mapping's name comes first. */
 	if (record->type == JP_TRUTH_MAP)
-		return record->before >= past->acts;
+		return record->before >= history->acts;
 	/* No record states when a wait began, only that the previous wait was over. */
 	if (record->type == JP_TRUTH_WAIT)
-		return record->before >= past->waits && record->after >= past->nr_records &&
+		return record->before >= history->waits && record->after >= history->nr_records &&
 		       record->wait.handled >= record->before &&
 		       record->wait.handled <= record->after;
 	/* The exit record of a killed process may begin before earlier records of its writer. */
 	if (record->type == JP_TRUTH_PROCESS_EXIT)
-		return record->after >= past->nr_records;
-	return record->before >= past->nr_records || shares_bracket(record, past->last);
+		return record->after >= history->nr_records;
+	return record->before >= history->nr_records || shares_bracket(record, history->last);
 }
 
-static void update_past(struct thread_past *past, const struct jp_truth_record *record)
+static void update_past(struct thread_past *history, const struct jp_truth_record *record)
 {
 	const uint8_t act_traits = traits[record->type];
 
-	past->nr_records = jp_max(past->nr_records, record->after);
+	history->nr_records = jp_max(history->nr_records, record->after);
 	if (record->type == JP_TRUTH_ENTER)
-		past->entered = record->before;
+		history->entered = record->before;
 	if (!(act_traits & NO_ACT))
-		past->acts = jp_max(past->acts, record->after);
+		history->acts = jp_max(history->acts, record->after);
 	if (act_traits & MEMORY)
-		past->memory = jp_max(past->memory, record->after);
+		history->memory = jp_max(history->memory, record->after);
 	if (act_traits & BETWEEN)
-		past->other_acts = jp_max(past->other_acts, record->after);
+		history->other_acts = jp_max(history->other_acts, record->after);
 	if (record->type == JP_TRUTH_WAIT)
-		past->waits = record->after;
-	past->last = record;
+		history->waits = record->after;
+	history->last = record;
 }
 
 int jp_truth_count_disorder(struct jp_truth_reader *reader)
@@ -131,16 +132,16 @@ int jp_truth_count_disorder(struct jp_truth_reader *reader)
 
 	for (size_t i = 0; !ret && i < items->nr_records; i++) {
 		const struct jp_truth_record *record = items->records[i];
-		struct thread_past *past = jp_map_at(
-			&threads, (uint64_t)record->pid << 32 | record->tid, sizeof(*past));
+		struct thread_past *history = jp_map_at(
+			&threads, (uint64_t)record->pid << 32 | record->tid, sizeof(*history));
 
-		if (!past) {
+		if (!history) {
 			ret = -ENOMEM;
 			continue;
 		}
-		reader->disorder += !is_in_order(record, past);
-		reader->overspent += exceeds_elapsed_time(record, past);
-		update_past(past, record);
+		reader->disorder += !is_in_order(record, history);
+		reader->overspent += exceeds_elapsed_time(record, history);
+		update_past(history, record);
 	}
 	jp_map_free(&threads);
 	return ret;

@@ -29,7 +29,7 @@ static bool has_unused_word_set(const struct jp_truth_record *record)
 	enum { WORDS = sizeof(record->a) / sizeof(*record->a) };
 	/* used[type] is 1 + the number of words of the union that the type uses; 0: it uses all
 	 * words. */
-	static const uint8_t used[JP_TRUTH_TYPES] = {
+	static const uint8_t length[JP_TRUTH_TYPES] = {
 		[JP_TRUTH_PROCESS_START] = 4, [JP_TRUTH_PROCESS_EXIT] = 1,
 		[JP_TRUTH_THREAD_START] = 2,  [JP_TRUTH_THREAD_EXIT] = 1,
 		[JP_TRUTH_PROTECT] = 4,       [JP_TRUTH_UNMAP] = 3,
@@ -39,7 +39,7 @@ static bool has_unused_word_set(const struct jp_truth_record *record)
 		[JP_TRUTH_GONE] = 1,
 	};
 
-	for (unsigned int i = used[record->type]; i && i <= WORDS; i++)
+	for (unsigned int i = length[record->type]; i && i <= WORDS; i++)
 		if (record->a[i - 1])
 			return true;
 	return false;
@@ -76,7 +76,7 @@ static int count_records_of_unstarted_threads(struct jp_truth_reader *reader)
 static int collect_records(struct jp_truth_reader *reader, size_t count)
 {
 	struct jp_truth_items *items = reader->items;
-	uint64_t torn = 0;
+	uint64_t nr_torn = 0;
 
 	items->records = calloc(count + 1, sizeof(struct jp_truth_record *));
 	if (!items->records)
@@ -85,19 +85,19 @@ static int collect_records(struct jp_truth_reader *reader, size_t count)
 		struct jp_truth_record *record = &items->slots[i];
 
 		if (!record->seal || record->seal != jp_truth_seal(record)) {
-			torn++;
+			nr_torn++;
 			continue;
 		}
-		reader->torn += torn;
-		reader->gaps += torn;
-		torn = 0;
+		reader->torn += nr_torn;
+		reader->gaps += nr_torn;
+		nr_torn = 0;
 		if (!record->type || record->type >= types_of[reader->version] ||
 		    record->before > record->after || has_unused_word_set(record))
 			jp_truth_mark_corrupt(reader);
 		else
 			items->records[items->nr_records++] = record;
 	}
-	reader->torn += torn; /* a writer that was killed left them, so they are no gap */
+	reader->torn += nr_torn; /* a writer that was killed left them, so they are no gap */
 	reader->records = items->nr_records;
 	if (reader->version >= JP_TRUTH_VERSION_MAPS &&
 	    (jp_truth_count_disorder(reader) || jp_truth_count_unpaired(reader)))
@@ -112,7 +112,7 @@ static int read_slots(struct jp_truth_reader *reader, int fd, const char *path,
 	const size_t size = sizeof(struct jp_truth_record);
 	struct jp_truth_header header;
 	struct stat st;
-	uint64_t used;
+	uint64_t length;
 	int ret;
 
 	if (fstat(fd, &st) < 0)
@@ -134,25 +134,25 @@ static int read_slots(struct jp_truth_reader *reader, int fd, const char *path,
 	if (header.clockid != CLOCK_MONOTONIC)
 		return jp_fail(err, EINVAL, "%s: offset 28: clock %u, expected %d (monotonic)",
 			       path, header.clockid, CLOCK_MONOTONIC);
-	used = header.next_slot < header.capacity ? header.next_slot : header.capacity;
-	reader->overflow = header.next_slot - used;
+	length = header.next_slot < header.capacity ? header.next_slot : header.capacity;
+	reader->overflow = header.next_slot - length;
 	/* The file may lack slots at its end that were never used. */
-	if (used > UINT32_MAX / 2 || st.st_size < JP_TRUTH_PAGE ||
-	    used > ((uint64_t)st.st_size - JP_TRUTH_PAGE) / size)
+	if (length > UINT32_MAX / 2 || st.st_size < JP_TRUTH_PAGE ||
+	    length > ((uint64_t)st.st_size - JP_TRUTH_PAGE) / size)
 		return jp_fail(
 			err, ENODATA,
 			"%s: offset 32: %llu records are in use, but the file has %lld bytes", path,
-			(unsigned long long)used, (long long)st.st_size);
+			(unsigned long long)length, (long long)st.st_size);
 	reader->version = header.version;
 	reader->e_machine = header.e_machine;
-	reader->items->slots = calloc(used + 1, size);
+	reader->items->slots = calloc(length + 1, size);
 	if (!reader->items->slots)
 		return jp_fail(err, ENOMEM, "%s: out of memory for %llu records", path,
-			       (unsigned long long)used);
-	ret = jp_file_read_at(fd, path, reader->items->slots, used * size, JP_TRUTH_PAGE, err);
+			       (unsigned long long)length);
+	ret = jp_file_read_at(fd, path, reader->items->slots, length * size, JP_TRUTH_PAGE, err);
 	if (ret)
 		return ret;
-	if (collect_records(reader, used) || jp_truth_items_build(reader))
+	if (collect_records(reader, length) || jp_truth_items_build(reader))
 		return jp_fail(err, ENOMEM, "%s: out of memory", path);
 	/* Reject ids that the writers never allocated. */
 	for (size_t i = 0; i < reader->items->nr_items; i++)

@@ -61,11 +61,11 @@ static int count_act(void *context, const struct jp_event *event)
 	return 0;
 }
 
-int jp_acts_count(const char *path, uint64_t started, uint64_t begun, uint64_t until,
+int jp_acts_count(const char *path, uint64_t started, uint64_t begun, uint64_t end,
 		  uint64_t counts[JP_ACTS], struct jp_error *err)
 {
 	struct act_tally tally = {
-		.start_time = started, .first_start = begun, .end = until, .counts = counts};
+		.start_time = started, .first_start = begun, .end = end, .counts = counts};
 	struct jp_truth_reader *reader = jp_truth_reader_open(path, err);
 	int ret;
 

@@ -27,8 +27,8 @@ extern const char *const jp_act_text[JP_ACTS + 1];
 
 /* Returns the kind of act of the truth's event @event, or JP_ACTS if it has none of these kinds. */
 enum jp_act jp_act_find_kind(const struct jp_event *event);
-/* Counts the acts in the truth file @path, which may still grow, from @begun to @until (ns). Counts
+/* Counts the acts in the truth file @path, which may still grow, from @begun to @end (ns). Counts
  * acts before @begun, too, if the workload is not older than @started: a capture that launched it
  * may report its begin late. Returns 0, or -1 and a message. */
-int jp_acts_count(const char *path, uint64_t started, uint64_t begun, uint64_t until,
+int jp_acts_count(const char *path, uint64_t started, uint64_t begun, uint64_t end,
 		  uint64_t counts[JP_ACTS], struct jp_error *err);

@@ -49,7 +49,7 @@ static bool is_item(const struct jp_truth_record *record)
 /* Updates @thread with @record. Returns whether the record may follow the thread's earlier ones. */
 static bool update_thread(struct paired_thread *thread, const struct jp_truth_record *record)
 {
-	bool right = !thread->expected || record->type == thread->expected;
+	bool is_right = !thread->expected || record->type == thread->expected;
 
 	if (is_item(record))
 		return true;
@@ -72,15 +72,15 @@ static bool update_thread(struct paired_thread *thread, const struct jp_truth_re
 		thread->expected =
 			thread->image && record->type == JP_TRUTH_COMM ? JP_TRUTH_FILE : 0;
 	}
-	right &= thread->alive;
+	is_right &= thread->alive;
 	if (record->type == JP_TRUTH_ENTER || record->type == JP_TRUTH_LEAVE)
 		thread->in_activation = record->type == JP_TRUTH_ENTER;
 	if (record->type == JP_TRUTH_THREAD_EXIT || record->type == JP_TRUTH_PROCESS_EXIT) {
-		right &= !thread->in_activation;
+		is_right &= !thread->in_activation;
 		thread->alive = false;
 		thread->nr_exits += record->type == JP_TRUTH_THREAD_EXIT;
 	}
-	return right;
+	return is_right;
 }
 
 static void update_process(struct paired_process *process, const struct jp_truth_record *record)

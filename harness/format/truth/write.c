@@ -110,7 +110,7 @@ struct jp_truth_task_ids jp_truth_get_own_ids(void)
 
 void jp_truth_commit(uint64_t slot, struct jp_truth_record *record)
 {
-	struct jp_truth_record *place = slots + slot;
+	struct jp_truth_record *slot_record = slots + slot;
 
 	if (!header || slot >= header->capacity)
 		return; /* next_slot counts the lost records */
@@ -120,9 +120,9 @@ void jp_truth_commit(uint64_t slot, struct jp_truth_record *record)
 		record->pid = self.pid;
 		record->tid = self.tid;
 	}
-	memcpy((char *)place + sizeof(place->seal), (char *)record + sizeof(record->seal),
-	       sizeof(*record) - sizeof(record->seal));
-	__atomic_store_n(&place->seal, jp_truth_seal(record), __ATOMIC_RELEASE);
+	memcpy((char *)slot_record + sizeof(slot_record->seal),
+	       (char *)record + sizeof(record->seal), sizeof(*record) - sizeof(record->seal));
+	__atomic_store_n(&slot_record->seal, jp_truth_seal(record), __ATOMIC_RELEASE);
 }
 
 uint64_t jp_truth_reserve(uint64_t count)

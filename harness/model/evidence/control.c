@@ -43,42 +43,43 @@ const struct jp_control *jp_control_find_missing_thread(const struct jp_evidence
 	return control;
 }
 
-int jp_extras_collect(struct jp_extras *extras, const struct jp_evidence *evidence,
+int jp_extras_collect(struct jp_extras *added_records, const struct jp_evidence *evidence,
 		      const struct jp_control *control)
 {
-	*extras = (struct jp_extras){0};
+	*added_records = (struct jp_extras){0};
 	if (!control)
 		return 0;
-	extras->texts = jp_replay_new();
-	return extras->texts ? control->add_back(evidence, extras) : -ENOMEM;
+	added_records->texts = jp_replay_new();
+	return added_records->texts ? control->add_back(evidence, added_records) : -ENOMEM;
 }
 
-void jp_extras_free(struct jp_extras *extras)
+void jp_extras_free(struct jp_extras *added_records)
 {
-	free(extras->events);
-	jp_replay_free(extras->texts);
-	*extras = (struct jp_extras){0};
+	free(added_records->events);
+	jp_replay_free(added_records->texts);
+	*added_records = (struct jp_extras){0};
 }
 
-int jp_extras_add_event(struct jp_extras *extras, const struct jp_event *event)
+int jp_extras_add_event(struct jp_extras *added_records, const struct jp_event *event)
 {
-	struct jp_event *last = jp_array_push(&extras->events, &extras->count, &extras->capacity);
+	struct jp_event *last = jp_array_push(&added_records->events, &added_records->count,
+					      &added_records->capacity);
 	struct jp_event copy = *event;
 	const char **text = event->type == JP_EVENT_MAP ? &copy.map.name : &copy.comm.name;
 
-	*text = jp_replay_text(extras->texts, *text);
+	*text = jp_replay_text(added_records->texts, *text);
 	if (!last || !*text)
 		return -ENOMEM;
-	for (; last > extras->events && last[-1].time > copy.time; last--)
+	for (; last > added_records->events && last[-1].time > copy.time; last--)
 		*last = last[-1];
 	*last = copy;
 	return 0;
 }
 
-int jp_extras_add_map(struct jp_extras *extras, const struct jp_snapshot *snapshot,
+int jp_extras_add_map(struct jp_extras *added_records, const struct jp_snapshot *snapshot,
 		      const struct jp_procmap *map)
 {
 	const struct jp_event event = jp_procmap_event(map, snapshot->pid, snapshot->before);
 
-	return jp_extras_add_event(extras, &event);
+	return jp_extras_add_event(added_records, &event);
 }

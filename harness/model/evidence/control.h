@@ -58,13 +58,13 @@ const struct jp_control *jp_control_find_missing_exec(const struct jp_evidence *
 const struct jp_control *jp_control_find_missing_thread(const struct jp_evidence *evidence,
 							uint32_t tid);
 
-/* Stores in @extras all events that @control (NULL: none) left out. Returns 0 or -ENOMEM. */
-int jp_extras_collect(struct jp_extras *extras, const struct jp_evidence *evidence,
+/* Stores in @added_records all events that @control (NULL: none) left out. Returns 0 or -ENOMEM. */
+int jp_extras_collect(struct jp_extras *added_records, const struct jp_evidence *evidence,
 		      const struct jp_control *control);
-void jp_extras_free(struct jp_extras *extras);
+void jp_extras_free(struct jp_extras *added_records);
 /* Adds one event and copies its texts; for add_back(). Returns 0 or -ENOMEM. */
-int jp_extras_add_event(struct jp_extras *extras, const struct jp_event *event);
+int jp_extras_add_event(struct jp_extras *added_records, const struct jp_event *event);
 /* Adds the mapping event that a capture would have recorded for @map of @snapshot. Returns 0 or
  * -ENOMEM. */
-int jp_extras_add_map(struct jp_extras *extras, const struct jp_snapshot *snapshot,
+int jp_extras_add_map(struct jp_extras *added_records, const struct jp_snapshot *snapshot,
 		      const struct jp_procmap *map);

@@ -176,20 +176,20 @@ jp_evidence_find_snapshot_at_announcement(const struct jp_evidence *evidence,
 }
 
 bool jp_evidence_next_window(const struct jp_evidence *evidence, uint32_t pid, size_t *cursor,
-			     uint64_t *from, uint64_t *to)
+			     uint64_t *window_start, uint64_t *window_end)
 {
 	const struct jp_intervals *intervals = &evidence->intervals;
 
 	if (!jp_evidence_gated(evidence)) {
-		*from = evidence->info.sampling;
-		*to = evidence->info.stopped;
+		*window_start = evidence->info.sampling;
+		*window_end = evidence->info.stopped;
 		return !(*cursor)++;
 	}
 	while (*cursor < intervals->nr_intervals) {
 		const struct jp_interval *interval = &intervals->intervals[(*cursor)++];
 
-		*from = interval->enabled;
-		*to = interval->disabling;
+		*window_start = interval->enabled;
+		*window_end = interval->disabling;
 		if (interval->pid == pid)
 			return true;
 	}
@@ -210,17 +210,17 @@ uint64_t jp_evidence_get_time_known_from(const struct jp_evidence *evidence, uin
 }
 
 bool jp_evidence_next_known_window(const struct jp_evidence *evidence, uint32_t pid,
-				   uint64_t before, uint64_t after, size_t *cursor, uint64_t *from,
-				   uint64_t *to)
+				   uint64_t before, uint64_t after, size_t *cursor,
+				   uint64_t *window_start, uint64_t *window_end)
 {
 	if (!jp_evidence_gates_records(evidence)) {
-		*from = jp_evidence_get_time_known_from(evidence, pid, before, after);
-		*to = evidence->info.stopped;
+		*window_start = jp_evidence_get_time_known_from(evidence, pid, before, after);
+		*window_end = evidence->info.stopped;
 		return !(*cursor)++;
 	}
-	if (!jp_evidence_next_window(evidence, pid, cursor, from, to))
+	if (!jp_evidence_next_window(evidence, pid, cursor, window_start, window_end))
 		return false;
-	*from = jp_max(*from, after + evidence->info.slack);
+	*window_start = jp_max(*window_start, after + evidence->info.slack);
 	return true;
 }
 

@@ -55,7 +55,7 @@ jp_evidence_find_snapshot_at_announcement(const struct jp_evidence *evidence,
  * gated capture each interval, without its brackets, is a window. Any other capture has a single
  * window, from the start of sampling to the stop. Returns false after the last. */
 bool jp_evidence_next_window(const struct jp_evidence *evidence, uint32_t pid, size_t *cursor,
-			     uint64_t *from, uint64_t *to);
+			     uint64_t *window_start, uint64_t *window_end);
 /* Returns the time in ns from which the capture can know a change of @pid that happened between
  * @before and @after. The kernel records a change at once while events are enabled; the capture
  * knows an older change from the snapshot. */
@@ -65,8 +65,8 @@ uint64_t jp_evidence_get_time_known_from(const struct jp_evidence *evidence, uin
  * jp_evidence_get_time_known_from()), like jp_evidence_next_window(). If a gate stops records, each
  * interval starts with its own snapshot and is such a range. */
 bool jp_evidence_next_known_window(const struct jp_evidence *evidence, uint32_t pid,
-				   uint64_t before, uint64_t after, size_t *cursor, uint64_t *from,
-				   uint64_t *to);
+				   uint64_t before, uint64_t after, size_t *cursor,
+				   uint64_t *window_start, uint64_t *window_end);
 /* Returns the time at which the process started that has @pid at @time (UINT64_MAX: the last
  * process with that pid). Returns 0 if it is the workload's first process, or unknown. */
 uint64_t jp_evidence_get_process_start(const struct jp_evidence *evidence, uint32_t pid,

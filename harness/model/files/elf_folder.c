@@ -100,9 +100,9 @@ static int add_file(struct jp_elf_folder *folder, int dir, const char *name, con
 	return 0;
 }
 
-static int list_files(struct jp_elf_folder *folder, int fd, const char *below, int depth);
+static int list_files(struct jp_elf_folder *folder, int fd, const char *prefix, int depth);
 
-static int list_entry(struct jp_elf_folder *folder, int dir, const char *below,
+static int list_entry(struct jp_elf_folder *folder, int dir, const char *prefix,
 		      const struct dirent *entry, int depth)
 {
 	const char *name = entry->d_name;
@@ -110,7 +110,7 @@ static int list_entry(struct jp_elf_folder *folder, int dir, const char *below,
 	char path[4096];
 
 	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
-	    jp_path_build(path, sizeof(path), NULL, "%s%s%s", below, *below ? "/" : "", name))
+	    jp_path_build(path, sizeof(path), NULL, "%s%s%s", prefix, *prefix ? "/" : "", name))
 		return 0;
 	if (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) {
 		sub = jp_untrusted_folder(dir, name);
@@ -125,7 +125,7 @@ static int list_entry(struct jp_elf_folder *folder, int dir, const char *below,
 }
 
 /* Adds all files below directory @fd, which it closes. Skips directories that may not be read. */
-static int list_files(struct jp_elf_folder *folder, int fd, const char *below, int depth)
+static int list_files(struct jp_elf_folder *folder, int fd, const char *prefix, int depth)
 {
 	DIR *dir = fdopendir(fd);
 	const struct dirent *entry;
@@ -139,7 +139,7 @@ static int list_files(struct jp_elf_folder *folder, int fd, const char *below, i
 	while (!ret && !folder->is_incomplete && (entry = readdir(dir))) {
 		folder->is_incomplete = folder->count >= MOST_FILES || depth > MOST_DEPTH;
 		if (!folder->is_incomplete)
-			ret = list_entry(folder, dirfd(dir), below, entry, depth);
+			ret = list_entry(folder, dirfd(dir), prefix, entry, depth);
 	}
 	closedir(dir);
 	return ret;
@@ -206,11 +206,11 @@ static const char *find_name(const struct jp_elf_folder *folder, const char *nam
 	if (!file || strcmp(file->path + file->name, name) != 0)
 		return NULL;
 	for (end = i + 1; end < folder->count; end++) {
-		const struct held_file *other = folder->by_name[end];
+		const struct held_file *other_file = folder->by_name[end];
 
-		if (strcmp(other->path + other->name, name) != 0)
+		if (strcmp(other_file->path + other_file->name, name) != 0)
 			break;
-		if (!file->id.size || compare_ids(&file->id, &other->id) != 0) {
+		if (!file->id.size || compare_ids(&file->id, &other_file->id) != 0) {
 			jp_fail(err, EEXIST,
 				"%s: more than one file is called %s, and the capture has no build "
 				"id to choose by",

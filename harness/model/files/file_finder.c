@@ -168,7 +168,7 @@ static int open_path_below(int root, struct jp_found_file *file, struct jp_error
 	return file->fd < 0 ? file->fd : 0;
 }
 
-static int open_path(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
+static int open_path(struct jp_file_finder *finder, const struct jp_wanted_file *wanted_file,
 		     struct jp_found_file *file, struct jp_error *err)
 {
 	struct stat st;
@@ -177,67 +177,67 @@ static int open_path(struct jp_file_finder *finder, const struct jp_wanted_file 
 
 	if (strcmp(file->path, "[vdso]") == 0) {
 		/* For another machine's capture, use our vDSO only if the build ids match. */
-		file->image =
-			finder->root < 0 || wanted->id.size ? jp_get_own_vdso(&size, err) : NULL;
+		file->image = finder->root < 0 || wanted_file->id.size ? jp_get_own_vdso(&size, err)
+								       : NULL;
 		file->size = size;
 		return file->image ? 0 : jp_fail(err, ENOENT, "[vdso]: built for another machine");
 	}
 	/* The user's build-id cache is outside of any recorded root. */
-	ret = open_path_below(file->place <= JP_FILE_CACHE_DEBUG ? -1
-								 : find_root(finder, wanted->pid),
-			      file, err);
-	if (ret || file->place != JP_FILE_ITSELF || wanted->id.size || !wanted->ino ||
+	ret = open_path_below(
+		file->place <= JP_FILE_CACHE_DEBUG ? -1 : find_root(finder, wanted_file->pid), file,
+		err);
+	if (ret || file->place != JP_FILE_ITSELF || wanted_file->id.size || !wanted_file->ino ||
 	    finder->root >= 0)
 		return ret;
-	if (fstat(file->fd, &st) || st.st_ino != wanted->ino)
+	if (fstat(file->fd, &st) || st.st_ino != wanted_file->ino)
 		return jp_fail(err, ESTALE, "%s: inode %ju now, %ju in the record", file->path,
-			       (uintmax_t)st.st_ino, (uintmax_t)wanted->ino);
+			       (uintmax_t)st.st_ino, (uintmax_t)wanted_file->ino);
 	return 0;
 }
 
-static int check_build_id(const struct jp_found_file *file, const struct jp_build_id *wanted,
+static int check_build_id(const struct jp_found_file *file, const struct jp_build_id *wanted_id,
 			  struct jp_error *err)
 {
 	struct jp_build_id id;
 	char id_text[41], wanted_text[41];
 
-	if (!wanted->size)
+	if (!wanted_id->size)
 		return 0;
 	if (jp_elf_build_id(file->fd, file->image, file->size, &id, NULL))
 		return jp_fail(err, ENODATA, "%s: no build id, expected %s", file->path,
-			       jp_build_id_text(wanted, wanted_text));
-	if (id.size != wanted->size || memcmp(id.bytes, wanted->bytes, id.size) != 0)
+			       jp_build_id_text(wanted_id, wanted_text));
+	if (id.size != wanted_id->size || memcmp(id.bytes, wanted_id->bytes, id.size) != 0)
 		return jp_fail(err, ESTALE, "%s: build id %s, expected %s", file->path,
 			       jp_build_id_text(&id, id_text),
-			       jp_build_id_text(wanted, wanted_text));
+			       jp_build_id_text(wanted_id, wanted_text));
 	return 0;
 }
 
-static int find_in_place(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
+static int find_in_place(struct jp_file_finder *finder, const struct jp_wanted_file *wanted_file,
 			 struct jp_found_file *file, struct jp_error *err)
 {
 	int ret;
 
 	if (file->place < JP_FILE_CACHE) {
-		file->fd = jp_elf_folder_find(finder->elf_folder, wanted->path, &wanted->id,
-					      file->place - JP_FILE_GIVEN, file->path, &file->size,
-					      err);
+		file->fd = jp_elf_folder_find(finder->elf_folder, wanted_file->path,
+					      &wanted_file->id, file->place - JP_FILE_GIVEN,
+					      file->path, &file->size, err);
 		ret = file->fd < 0 ? file->fd : 0;
 	} else {
-		ret = finder->run
-			      ? jp_file_build_path_in_run(finder->run, file->place, wanted->path,
-							  file->path, sizeof(file->path))
-			      : jp_file_build_path(file->place, wanted, file->path,
-						   sizeof(file->path));
+		ret = finder->run ? jp_file_build_path_in_run(finder->run, file->place,
+							      wanted_file->path, file->path,
+							      sizeof(file->path))
+				  : jp_file_build_path(file->place, wanted_file, file->path,
+						       sizeof(file->path));
 		if (ret)
-			jp_fail(err, -ret, "%s: not the path of a file", wanted->path);
+			jp_fail(err, -ret, "%s: not the path of a file", wanted_file->path);
 		else
-			ret = open_path(finder, wanted, file, err);
+			ret = open_path(finder, wanted_file, file, err);
 	}
-	return ret ?: check_build_id(file, &wanted->id, err);
+	return ret ?: check_build_id(file, &wanted_file->id, err);
 }
 
-static int find_from_place(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
+static int find_from_place(struct jp_file_finder *finder, const struct jp_wanted_file *wanted_file,
 			   enum jp_file_place place, struct jp_found_file *file,
 			   struct jp_error *err)
 {
@@ -248,7 +248,7 @@ static int find_from_place(struct jp_file_finder *finder, const struct jp_wanted
 		if (!finder->elf_folder && place < JP_FILE_CACHE)
 			place = JP_FILE_CACHE;
 		*file = (struct jp_found_file){.fd = -1, .place = place};
-		failed = find_in_place(finder, wanted, file, err);
+		failed = find_in_place(finder, wanted_file, file, err);
 		if (!failed)
 			return 0;
 		jp_found_file_close(file);
@@ -262,38 +262,38 @@ static int find_from_place(struct jp_file_finder *finder, const struct jp_wanted
 	return failed;
 }
 
-int jp_file_find(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
+int jp_file_find(struct jp_file_finder *finder, const struct jp_wanted_file *wanted_file,
 		 enum jp_file_place place, struct jp_found_file *file, struct jp_error *err)
 {
-	const size_t length = jp_mapping_name_length(wanted->path);
-	struct jp_wanted_file sought = *wanted;
+	const size_t length = jp_mapping_name_length(wanted_file->path);
+	struct jp_wanted_file sought = *wanted_file;
 	char path[4096];
 
-	if (wanted->id.size && wanted->path[length] && length < sizeof(path)) {
+	if (wanted_file->id.size && wanted_file->path[length] && length < sizeof(path)) {
 		/* The name itself may end with " (deleted)". */
-		if (!find_from_place(finder, wanted, place, file, NULL))
+		if (!find_from_place(finder, wanted_file, place, file, NULL))
 			return 0;
 		/* A removed file may have a copy or be installed again: its build id identifies
 		 * it. */
-		snprintf(path, sizeof(path), "%.*s", (int)length, wanted->path);
+		snprintf(path, sizeof(path), "%.*s", (int)length, wanted_file->path);
 		sought.path = path;
 	}
 	return find_from_place(finder, &sought, place, file, err);
 }
 
-bool jp_file_finder_changed(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
-			    const struct timespec *since)
+bool jp_file_finder_changed(struct jp_file_finder *finder, const struct jp_wanted_file *wanted_file,
+			    const struct timespec *start_time)
 {
 	struct jp_found_file file;
 	struct stat st;
 	bool is_changed;
 
-	if (!jp_file_finder_is_native(finder) || wanted->id.size || !wanted->ino ||
-	    jp_file_find_path(finder, wanted->pid, wanted->path, &file))
+	if (!jp_file_finder_is_native(finder) || wanted_file->id.size || !wanted_file->ino ||
+	    jp_file_find_path(finder, wanted_file->pid, wanted_file->path, &file))
 		return false;
-	is_changed =
-		!fstat(file.fd, &st) &&
-		jp_clock_is_earlier(since, st.st_ino == wanted->ino ? &st.st_mtim : &st.st_ctim);
+	is_changed = !fstat(file.fd, &st) &&
+		     jp_clock_is_earlier(start_time,
+					 st.st_ino == wanted_file->ino ? &st.st_mtim : &st.st_ctim);
 	jp_found_file_close(&file);
 	return is_changed;
 }

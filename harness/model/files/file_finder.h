@@ -44,13 +44,13 @@ struct jp_found_file {
  * pass found->place + 1. Returns 0, or the error for the recorded path itself: -ENOENT; -EACCES
  * ...; -EINVAL or -ELOOP: not a regular file; -ESTALE: another build id; -ENODATA: no build id, or
  * not an ELF file. */
-int jp_file_find(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
+int jp_file_find(struct jp_file_finder *finder, const struct jp_wanted_file *wanted_file,
 		 enum jp_file_place place, struct jp_found_file *file, struct jp_error *err);
-/* Returns whether the file at the wanted path on this machine was created or written after @since,
- * so that it cannot be the recorded file. Only checks this if no build id is known; otherwise
- * returns false. */
-bool jp_file_finder_changed(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
-			    const struct timespec *since);
+/* Returns whether the file at the wanted path on this machine was created or written after
+ * @start_time, so that it cannot be the recorded file. Only checks this if no build id is known;
+ * otherwise returns false. */
+bool jp_file_finder_changed(struct jp_file_finder *finder, const struct jp_wanted_file *wanted_file,
+			    const struct timespec *start_time);
 /* Opens the file at @path in the mount namespace of @pid. Returns 0 or -errno. */
 int jp_file_find_path(struct jp_file_finder *finder, uint32_t pid, const char *path,
 		      struct jp_found_file *file);

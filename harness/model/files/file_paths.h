@@ -29,12 +29,12 @@ enum jp_file_place {
 	JP_FILE_PLACES
 };
 
-/* Builds in @path the path of file @wanted in @place. Returns 0, or -ENOENT if the file cannot be
- * in that place. */
-int jp_file_build_path(enum jp_file_place place, const struct jp_wanted_file *wanted, char *path,
-		       size_t size);
-/* Builds in @path the path of the recorded file @recorded in run directory @run: files of
+/* Builds in @path the path of file @wanted_file in @place. Returns 0, or -ENOENT if the file cannot
+ * be in that place. */
+int jp_file_build_path(enum jp_file_place place, const struct jp_wanted_file *wanted_file,
+		       char *path, size_t size);
+/* Builds in @path the path of the recorded file @recorded_path in run directory @run: files of
  * jitproof's inject are in jit/, those of perf's inject beside the jitdump. Ignores the recorded
  * directory, since the run directory may have been moved. */
-int jp_file_build_path_in_run(const char *run, enum jp_file_place place, const char *recorded,
+int jp_file_build_path_in_run(const char *run, enum jp_file_place place, const char *recorded_path,
 			      char *path, size_t size);

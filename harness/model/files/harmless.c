@@ -5,11 +5,12 @@
 #include <fnmatch.h>
 #include <string.h>
 
-bool jp_file_may_be_shown(const char *path, bool alone, const unsigned char *head, size_t size)
+bool jp_file_may_be_shown(const char *path, bool is_only_file, const unsigned char *head,
+			  size_t size)
 {
 	Elf64_Ehdr elf;
 
-	if (alone && (fnmatch("*/jit-*.dump", path, 0) == 0 ||
+	if (is_only_file && (fnmatch("*/jit-*.dump", path, 0) == 0 ||
 		      fnmatch("*/jit-[0-9]*-[0-9]*-*", path, 0) == 0 || /* Bun's jitdump */
 		      fnmatch("/tmp/perf-*.map", path, FNM_PATHNAME) == 0))
 		return true;

@@ -40,13 +40,13 @@ static bool has_tables(int fd, const struct jp_event *record, const struct jp_co
 const char *jp_injected_bytes_compare(struct jp_file_finder *finder, const struct jp_event *record,
 				      const struct jp_code_load *load, uint32_t e_machine)
 {
-	const struct jp_wanted_file wanted = {.path = record->map.name, .pid = record->pid};
+	const struct jp_wanted_file wanted_file = {.path = record->map.name, .pid = record->pid};
 	const Elf64_Half machine = (Elf64_Half)e_machine;
 	struct jp_found_file file;
 	const char *cause = NULL;
 
 	if (!jp_file_finder_injected(finder, record->map.name) ||
-	    jp_file_find(finder, &wanted, JP_FILE_GIVEN, &file, NULL))
+	    jp_file_find(finder, &wanted_file, JP_FILE_GIVEN, &file, NULL))
 		return NULL;
 	/* In a run directory each file has a descriptor, unlike files in memory. */
 	if (!file_holds(file.fd, offsetof(Elf64_Ehdr, e_machine), (const unsigned char *)&machine,

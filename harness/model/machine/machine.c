@@ -31,7 +31,7 @@ bool jp_machine_user(const struct jp_machine *machine, const struct jp_event *sa
 		     uint64_t *sp)
 {
 	const struct jp_regs *regs = sample->sample.regs;
-	uint64_t needed = UINT64_C(1) << machine->ip | UINT64_C(1) << machine->sp;
+	uint64_t needed_regs = UINT64_C(1) << machine->ip | UINT64_C(1) << machine->sp;
 
 	/* An observed stack starts with the sampled address. */
 	if (sample->observed && sample->sample.user) {
@@ -39,7 +39,7 @@ bool jp_machine_user(const struct jp_machine *machine, const struct jp_event *sa
 		*sp = 0;
 		return true;
 	}
-	if (!regs || regs->machine != machine || (regs->mask & needed) != needed)
+	if (!regs || regs->machine != machine || (regs->mask & needed_regs) != needed_regs)
 		return false;
 	*ip = regs->r[machine->ip];
 	*sp = regs->r[machine->sp];

@@ -87,13 +87,14 @@ void jp_places_look_up(struct jp_places *places, const struct jp_places_process 
 {
 	const struct jp_mapping *mapping =
 		jp_replay_find_at_or_above(places->replay, process->pid, addr);
-	const struct jp_mapping *before = jp_replay_find_below(places->replay, process->pid, addr);
+	const struct jp_mapping *previous =
+		jp_replay_find_below(places->replay, process->pid, addr);
 
 	bool is_mapped = mapping && mapping->start <= addr;
 	uint64_t end = is_mapped ? mapping->end : mapping ? mapping->start : JP_CONTEXT_MAX;
 
 	stretch->epoch = process->epoch;
-	stretch->start = is_mapped ? mapping->start : before ? before->end : 0;
+	stretch->start = is_mapped ? mapping->start : previous ? previous->end : 0;
 	/* Code from before an exec is gone, but a jitdump's times may be from another clock. */
 	if (!is_mapped && (mapping = jp_replay_find_as_perf(places->replay, process->pid, addr)) &&
 	    jp_mapping_injected(mapping->name)) {
@@ -153,12 +154,12 @@ static bool is_named_after(const char *path, const char *comm)
 static void note_program(struct jp_places *places, struct jp_places_process *process,
 			 const char *name)
 {
-	bool called = is_named_after(name, jp_replay_comm(places->replay, process->pid));
+	bool is_return = is_named_after(name, jp_replay_comm(places->replay, process->pid));
 
-	if (process->program_known || (process->program && !called))
+	if (process->program_known || (process->program && !is_return))
 		return;
 	process->program = name;
-	process->program_known = process->execs || called;
+	process->program_known = process->execs || is_return;
 	start_epoch(places, process);
 }
 

@@ -6,31 +6,31 @@
 
 struct jp_process *jp_processes_find(struct jp_processes *processes, uint32_t pid)
 {
-	struct jp_process **found;
+	struct jp_process **link;
 
 	if (processes->last && processes->last->pid == pid)
 		return processes->last;
-	found = jp_map_find(&processes->by_pid, pid);
-	if (found)
-		processes->last = *found;
-	return found ? *found : NULL;
+	link = jp_map_find(&processes->by_pid, pid);
+	if (link)
+		processes->last = *link;
+	return link ? *link : NULL;
 }
 
 struct jp_process *jp_processes_at(struct jp_processes *processes, uint32_t pid)
 {
-	struct jp_process *process = jp_processes_find(processes, pid), **place;
+	struct jp_process *process = jp_processes_find(processes, pid), **link;
 
 	if (process)
 		return process;
 	process = calloc(1, processes->rules->size);
-	place = process ? jp_map_at(&processes->by_pid, pid, sizeof(*place)) : NULL;
-	if (!place) {
+	link = process ? jp_map_at(&processes->by_pid, pid, sizeof(*link)) : NULL;
+	if (!link) {
 		free(process);
 		return NULL;
 	}
 	process->pid = pid;
 	process->shares = process->shared_by = process;
-	return *place = process;
+	return *link = process;
 }
 
 static void stop_sharing(struct jp_process *process)

@@ -127,23 +127,23 @@ void *jp_ranges_find_at_or_above(const struct jp_ranges *ranges, uint64_t addr)
 
 void *jp_ranges_find_below(const struct jp_ranges *ranges, uint64_t addr)
 {
-	const struct ranges_node *node = ranges->root, *before = NULL;
+	const struct ranges_node *node = ranges->root, *previous = NULL;
 	size_t last = 0;
 
 	while (node) {
 		const size_t i = find_item(ranges->kind, node, addr);
 
 		if (i) {
-			before = node;
+			previous = node;
 			last = i - 1;
 		}
 		node = node->level && i < node->count ? get_children(node)[i].node : NULL;
 	}
-	while (before && before->level) {
-		before = get_children(before)[last].node;
-		last = before->count - 1;
+	while (previous && previous->level) {
+		previous = get_children(previous)[last].node;
+		last = previous->count - 1;
 	}
-	return before ? get_item(ranges->kind, before, last) : NULL;
+	return previous ? get_item(ranges->kind, previous, last) : NULL;
 }
 
 static struct ranges_node *make_node(const struct jp_range_kind *kind, uint32_t level,
@@ -160,60 +160,60 @@ static struct ranges_node *make_node(const struct jp_range_kind *kind, uint32_t 
 /* Makes *@ranges exclusive; its nodes may stay shared. Returns 0 or -ENOMEM. */
 static int make_ranges_exclusive(struct jp_ranges **ranges)
 {
-	struct jp_ranges *old = *ranges, *copy;
+	struct jp_ranges *shared_ranges = *ranges, *copy;
 
-	if (old->refs == 1)
+	if (shared_ranges->refs == 1)
 		return 0;
-	copy = jp_ranges_new_of_kind(old->kind);
+	copy = jp_ranges_new_of_kind(shared_ranges->kind);
 	if (!copy)
 		return -ENOMEM;
-	copy->root = old->root;
+	copy->root = shared_ranges->root;
 	if (copy->root)
 		copy->root->refs++;
-	jp_ranges_free(old);
+	jp_ranges_free(shared_ranges);
 	*ranges = copy;
 	return 0;
 }
 
-/* Makes the node in *@place exclusive, with room for at least @capacity items, which is at most
+/* Makes the node in *@link exclusive, with room for at least @capacity items, which is at most
  * their present number + 1. Its children may stay shared. Returns the node, or NULL if there is no
  * memory. */
 static struct ranges_node *get_exclusive_node(const struct jp_range_kind *kind,
-					      struct ranges_node **place, size_t capacity)
+					      struct ranges_node **link, size_t capacity)
 {
-	struct ranges_node *node = *place, *fresh;
+	struct ranges_node *node = *link, *new_node;
 	const bool is_shared = node->refs > 1;
 
 	if (!is_shared && node->capacity >= capacity)
 		return node;
-	fresh = make_node(kind, node->level,
-			  is_shared ? jp_max(capacity, node->count)
-				    : jp_min(2 * node->capacity, MOST));
-	if (!fresh)
+	new_node = make_node(kind, node->level,
+			     is_shared ? jp_max(capacity, node->count)
+				       : jp_min(2 * node->capacity, MOST));
+	if (!new_node)
 		return NULL;
-	fresh->count = node->count;
-	memcpy(fresh->words, node->words, node->count * get_item_size(kind, node));
+	new_node->count = node->count;
+	memcpy(new_node->words, node->words, node->count * get_item_size(kind, node));
 	for (size_t i = 0; is_shared && node->level && i < node->count; i++)
 		get_children(node)[i].node->refs++;
 	if (is_shared)
 		node->refs--;
 	else
 		free(node);
-	return *place = fresh;
+	return *link = new_node;
 }
 
 void *jp_ranges_own(struct jp_ranges **ranges, uint64_t addr)
 {
-	struct ranges_node **place, *node;
+	struct ranges_node **link, *node;
 
 	if (!jp_ranges_find_at_or_above(*ranges, addr) || make_ranges_exclusive(ranges))
 		return NULL;
-	for (place = &(*ranges)->root; (node = get_exclusive_node((*ranges)->kind, place, 0));) {
+	for (link = &(*ranges)->root; (node = get_exclusive_node((*ranges)->kind, link, 0));) {
 		const size_t i = find_item((*ranges)->kind, node, addr);
 
 		if (!node->level)
 			return get_item((*ranges)->kind, node, i);
-		place = &get_children(node)[i].node;
+		link = &get_children(node)[i].node;
 	}
 	return NULL;
 }
@@ -242,8 +242,8 @@ static int split_child(const struct jp_range_kind *kind, struct ranges_node *par
 {
 	struct ranges_node *full = get_exclusive_node(kind, &get_children(parent)[i].node, 0),
 			   *next;
-	const size_t where = full ? find_item(kind, full, addr) : 0;
-	const size_t nr_kept = !where ? 1 : where >= MOST - 1 ? MOST - 1 : MOST / 2;
+	const size_t position = full ? find_item(kind, full, addr) : 0;
+	const size_t nr_kept = !position ? 1 : position >= MOST - 1 ? MOST - 1 : MOST / 2;
 
 	next = full ? make_node(kind, full->level, MOST - nr_kept + 1) : NULL;
 	if (!next)
@@ -259,14 +259,15 @@ static int split_child(const struct jp_range_kind *kind, struct ranges_node *par
 
 static int add_root(struct jp_ranges *ranges)
 {
-	struct ranges_node *old = ranges->root;
-	struct ranges_node *root = make_node(ranges->kind, old ? old->level + 1 : 0, FEWEST);
+	struct ranges_node *old_root = ranges->root;
+	struct ranges_node *root =
+		make_node(ranges->kind, old_root ? old_root->level + 1 : 0, FEWEST);
 
 	if (!root)
 		return -ENOMEM;
-	if (old)
+	if (old_root)
 		*(struct ranges_child *)insert_item(ranges->kind, root, 0) =
-			(struct ranges_child){get_last_end(ranges->kind, old), old};
+			(struct ranges_child){get_last_end(ranges->kind, old_root), old_root};
 	ranges->root = root;
 	return 0;
 }
@@ -275,12 +276,11 @@ static int add_root(struct jp_ranges *ranges)
 static int insert_range(struct jp_ranges *ranges, const struct extent *range)
 {
 	const struct jp_range_kind *kind = ranges->kind;
-	struct ranges_node **place, *node;
+	struct ranges_node **link, *node;
 
 	if ((!ranges->root || ranges->root->count == MOST) && add_root(ranges))
 		return -ENOMEM;
-	for (place = &ranges->root;
-	     (node = get_exclusive_node(kind, place, (*place)->count + 1));) {
+	for (link = &ranges->root; (node = get_exclusive_node(kind, link, (*link)->count + 1));) {
 		size_t i = find_item(kind, node, range->start);
 
 		if (!node->level) {
@@ -295,7 +295,7 @@ static int insert_range(struct jp_ranges *ranges, const struct extent *range)
 			i = jp_min(find_item(kind, node, range->start), i + 1);
 		}
 		get_children(node)[i].end = jp_max(get_children(node)[i].end, range->end);
-		place = &get_children(node)[i].node;
+		link = &get_children(node)[i].node;
 	}
 	return -ENOMEM;
 }
@@ -379,7 +379,7 @@ int jp_ranges_clear(struct jp_ranges **ranges, uint64_t start, uint64_t end)
 	return 0;
 }
 
-int jp_ranges_put(struct jp_ranges **ranges, const void *fresh)
+int jp_ranges_put(struct jp_ranges **ranges, const void *new_range)
 {
 	const struct jp_range_kind *kind = (*ranges)->kind;
 	uint64_t bytes[MOST_BYTES / sizeof(uint64_t)];
@@ -387,7 +387,7 @@ int jp_ranges_put(struct jp_ranges **ranges, const void *fresh)
 	const struct extent *before, *after;
 	int failed;
 
-	memcpy(range, fresh, kind->size);
+	memcpy(range, new_range, kind->size);
 	if (range->start >= range->end)
 		return 0;
 	failed = jp_ranges_clear(ranges, range->start, range->end);

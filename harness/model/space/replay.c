@@ -113,12 +113,12 @@ static void note_change(struct jp_replay *replay, struct mapped_space *space, ui
 	space->last = NULL;
 }
 
-/* Adjusts the file offset of a mapping after its first @by bytes were cut off. */
-static void skip_mapping_start(void *range, uint64_t by)
+/* Adjusts the file offset of a mapping after its first @exec_tid bytes were cut off. */
+static void skip_mapping_start(void *range, uint64_t exec_tid)
 {
 	struct jp_mapping *mapping = range;
 
-	mapping->pgoff += by;
+	mapping->pgoff += exec_tid;
 }
 
 static const struct jp_range_kind mappings = {.size = sizeof(struct jp_mapping),
@@ -131,39 +131,40 @@ static bool do_generations_agree(uint64_t a, uint64_t b)
 	return !a || !b || a == b;
 }
 
-/* Returns whether @mapping describes the same mapping as @known: one record may be synthesized and
- * the other live. The mapping then counts from the first record on. */
-static bool is_same_mapping(const struct jp_mapping *known, const struct jp_mapping *mapping)
+/* Returns whether @mapping describes the same mapping as @recorded: one record may be synthesized
+ * and the other live. The mapping then counts from the first record on. */
+static bool is_same_mapping(const struct jp_mapping *recorded, const struct jp_mapping *mapping)
 {
-	return known->start == mapping->start && known->end == mapping->end &&
-	       known->pgoff == mapping->pgoff && known->ino == mapping->ino &&
-	       known->name == mapping->name && known->maj == mapping->maj &&
-	       known->min == mapping->min && known->prot == mapping->prot &&
-	       known->code == mapping->code && do_generations_agree(known->gen, mapping->gen) &&
-	       jp_mapping_build_ids_agree(known, mapping);
+	return recorded->start == mapping->start && recorded->end == mapping->end &&
+	       recorded->pgoff == mapping->pgoff && recorded->ino == mapping->ino &&
+	       recorded->name == mapping->name && recorded->maj == mapping->maj &&
+	       recorded->min == mapping->min && recorded->prot == mapping->prot &&
+	       recorded->code == mapping->code &&
+	       do_generations_agree(recorded->gen, mapping->gen) &&
+	       jp_mapping_build_ids_agree(recorded, mapping);
 }
 
-/* Adds to the known mapping @same the facts that only @mapping contains. Returns 0 or -ENOMEM. */
+/* Adds to the known mapping @joined the facts that only @mapping contains. Returns 0 or -ENOMEM. */
 static int join_mapping(struct jp_replay *replay, struct mapped_space *space,
-			struct jp_mapping *same, const struct jp_mapping *mapping)
+			struct jp_mapping *joined, const struct jp_mapping *mapping)
 {
-	if (same->pid == mapping->pid && (same->gen || !mapping->gen) &&
-	    (!mapping->build_id || same->build_id == mapping->build_id))
+	if (joined->pid == mapping->pid && (joined->gen || !mapping->gen) &&
+	    (!mapping->build_id || joined->build_id == mapping->build_id))
 		return 0;
-	space->last = same = jp_ranges_own(&space->ranges, mapping->start);
-	if (!same)
+	space->last = joined = jp_ranges_own(&space->ranges, mapping->start);
+	if (!joined)
 		return -ENOMEM;
-	same->pid = mapping->pid;
+	joined->pid = mapping->pid;
 	/* The generation may also show that the inode belongs to another file now: drop the cached
 	 * file. */
-	if (!same->gen && mapping->gen) {
-		same->gen = mapping->gen;
-		same->file = NULL;
-		note_change(replay, space, same->start, same->end);
+	if (!joined->gen && mapping->gen) {
+		joined->gen = mapping->gen;
+		joined->file = NULL;
+		note_change(replay, space, joined->start, joined->end);
 	}
 	if (mapping->build_id) {
-		same->build_id = mapping->build_id;
-		same->build_id_size = mapping->build_id_size;
+		joined->build_id = mapping->build_id;
+		joined->build_id_size = mapping->build_id_size;
 	}
 	return 0;
 }
@@ -181,7 +182,7 @@ static int apply_map_to(struct jp_replay *replay, uint32_t pid, const struct jp_
 		.code = jp_mapping_holds_code(event),
 		.flags = event->map.flags,
 	};
-	struct jp_mapping *same;
+	struct jp_mapping *joined;
 	struct mapped_space *space;
 
 	if (event->kernel_map || mapping.end <= mapping.start)
@@ -203,9 +204,9 @@ static int apply_map_to(struct jp_replay *replay, uint32_t pid, const struct jp_
 			return -ENOMEM;
 		mapping.build_id_size = event->map.build_id_size;
 	}
-	same = jp_replay_find(replay, pid, mapping.start);
-	if (same && is_same_mapping(same, &mapping))
-		return join_mapping(replay, space, same, &mapping);
+	joined = jp_replay_find(replay, pid, mapping.start);
+	if (joined && is_same_mapping(joined, &mapping))
+		return join_mapping(replay, space, joined, &mapping);
 	if (!space->ranges && !(space->ranges = jp_ranges_new_of_kind(&mappings)))
 		return -ENOMEM;
 	mapping.backing = jp_mapping_backing(mapping.name);
@@ -261,11 +262,11 @@ static int end_process(void *context, struct jp_process *process, const struct j
 	return failed;
 }
 
-static int inherit_mappings(void *context, struct jp_process *process, struct jp_process *from,
-			    const struct jp_event *event)
+static int inherit_mappings(void *context, struct jp_process *process,
+			    struct jp_process *parent_process, const struct jp_event *event)
 {
 	struct mapped_space *child = (struct mapped_space *)process,
-			    *parent = (struct mapped_space *)from;
+			    *parent = (struct mapped_space *)parent_process;
 
 	memcpy(child->comm, parent->comm, sizeof(child->comm));
 	if (parent->ranges && !event->task.was_running)
@@ -305,18 +306,19 @@ static int apply_protect(struct jp_replay *replay, const struct jp_event *event)
 	uint64_t end = event->map.addr + event->map.len, next;
 
 	for (uint64_t addr = event->map.addr; addr < end; addr = next) {
-		const struct jp_mapping *old = jp_replay_find_at_or_above(replay, event->pid, addr);
+		const struct jp_mapping *old_mapping =
+			jp_replay_find_at_or_above(replay, event->pid, addr);
 		struct jp_event part_event = *event;
 		int failed;
 
-		if (!old || old->start >= end)
+		if (!old_mapping || old_mapping->start >= end)
 			break;
-		addr = jp_max(addr, old->start);
-		next = old->end < end ? old->end : end;
+		addr = jp_max(addr, old_mapping->start);
+		next = old_mapping->end < end ? old_mapping->end : end;
 		part_event.map.addr = addr;
 		part_event.map.len = next - addr;
-		part_event.map.pgoff = old->pgoff + (addr - old->start);
-		part_event.map.name = old->name;
+		part_event.map.pgoff = old_mapping->pgoff + (addr - old_mapping->start);
+		part_event.map.name = old_mapping->name;
 		failed = apply_map(replay, &part_event);
 		if (failed)
 			return failed;
@@ -326,16 +328,16 @@ static int apply_protect(struct jp_replay *replay, const struct jp_event *event)
 
 static int apply_remap(struct jp_replay *replay, const struct jp_event *event)
 {
-	const struct jp_mapping *old = jp_replay_find(replay, event->pid, event->map.addr);
+	const struct jp_mapping *old_mapping = jp_replay_find(replay, event->pid, event->map.addr);
 	struct jp_event part_event = *event;
 
-	if (!old)
+	if (!old_mapping)
 		return 0;
 	part_event.map.addr = event->map.to;
 	part_event.map.len = event->map.to_len;
-	part_event.map.pgoff = old->pgoff + (event->map.addr - old->start);
-	part_event.map.prot = old->prot;
-	part_event.map.name = old->name;
+	part_event.map.pgoff = old_mapping->pgoff + (event->map.addr - old_mapping->start);
+	part_event.map.prot = old_mapping->prot;
+	part_event.map.name = old_mapping->name;
 	return jp_replay_unmap(replay, event->pid, event->map.addr, event->map.len)
 		       ?: apply_map(replay, &part_event);
 }
@@ -439,11 +441,11 @@ uint64_t jp_replay_generation(const struct jp_replay *replay, uint32_t pid)
 }
 
 struct jp_extent jp_replay_get_changed_range(const struct jp_replay *replay, uint32_t pid,
-					     uint64_t since)
+					     uint64_t start_time)
 {
 	const struct mapped_space *space = find_space(replay, pid);
 
-	if (!space || space->generation == since)
+	if (!space || space->generation == start_time)
 		return (struct jp_extent){0, 0};
-	return space->previous == since ? space->change : (struct jp_extent){0, UINT64_MAX};
+	return space->previous == start_time ? space->change : (struct jp_extent){0, UINT64_MAX};
 }

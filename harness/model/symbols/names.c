@@ -83,7 +83,7 @@ void jp_names_free(struct jp_names *names)
 static struct named_file *load_file(struct jp_names *names, struct jp_text *path,
 				    const struct jp_build_id *id, uint32_t pid, uint32_t residence)
 {
-	const struct jp_wanted_file wanted = {.path = path->bytes, .id = *id, .pid = pid};
+	const struct jp_wanted_file wanted_file = {.path = path->bytes, .id = *id, .pid = pid};
 	struct named_file *file = calloc(1, sizeof(*file));
 
 	if (!file)
@@ -91,7 +91,7 @@ static struct named_file *load_file(struct jp_names *names, struct jp_text *path
 	*file = (struct named_file){.next = path->value, .id = *id, .residence = residence};
 	path->value = file;
 	file->injected = jp_file_finder_injected(names->finder, path->bytes);
-	jp_symbol_file_load(&file->file, names->finder, &wanted);
+	jp_symbol_file_load(&file->file, names->finder, &wanted_file);
 	return file;
 }
 

@@ -12,7 +12,7 @@ struct jp_symbol_file {
 	bool broken; /* truncated, or its symbols are unreadable */
 	struct jp_elf_symbols symbols;
 };
-/* Loads the symbols of the recorded file @recorded into @file, which must be all zero.
- * @recorded->id is all zero if unknown. */
+/* Loads the symbols of the recorded file @recorded_file into @file, which must be all zero.
+ * @recorded_file->id is all zero if unknown. */
 void jp_symbol_file_load(struct jp_symbol_file *file, struct jp_file_finder *finder,
-			 const struct jp_wanted_file *recorded);
+			 const struct jp_wanted_file *recorded_file);

@@ -45,11 +45,11 @@ static size_t read_code(struct jp_call_sites *sites, const struct jp_mapping *ma
 			const struct jp_elf_entry *entry, uint64_t offset, unsigned char *code,
 			size_t size)
 {
-	const struct jp_wanted_file wanted = {
+	const struct jp_wanted_file wanted_file = {
 		.path = mapping->name, .id = *entry->id, .pid = mapping->pid};
 	struct jp_found_file file;
 
-	if (jp_file_find(sites->finder, &wanted, JP_FILE_ITSELF, &file, NULL))
+	if (jp_file_find(sites->finder, &wanted_file, JP_FILE_ITSELF, &file, NULL))
 		return 0;
 	size = offset < file.size ? jp_min(file.size - offset, size) : 0;
 	if (file.fd < 0 || jp_file_read_at(file.fd, file.path, code, size, offset, NULL))
@@ -72,18 +72,18 @@ static bool keeps_frame(struct jp_cfi *cfi, uint64_t vaddr, const unsigned char 
 		if (offset++ == JP_FRAME_NEAR)
 			return false;
 	for (; offset < size; offset++) {
-		const bool now = jp_frame_use_at(cfi, vaddr + offset) == JP_FRAME_LINKED;
+		const bool is_linked = jp_frame_use_at(cfi, vaddr + offset) == JP_FRAME_LINKED;
 
-		for (size_t dropped = offset; linked && !now; offset++)
+		for (size_t nr_dropped = offset; linked && !is_linked; offset++)
 			if (machine->frames->returns(code + offset, size - offset))
 				break;
-			else if (offset == size || offset > dropped + JP_FRAME_NEAR ||
+			else if (offset == size || offset > nr_dropped + JP_FRAME_NEAR ||
 				 jp_frame_use_at(cfi, vaddr + offset) <= JP_FRAME_LINKED)
 				return false;
 		/* Code after a return belongs to another part or function. */
-		if (!linked && !now)
+		if (!linked && !is_linked)
 			return true;
-		linked = now;
+		linked = is_linked;
 	}
 	return false;
 }
@@ -138,15 +138,15 @@ static uint64_t inspect_once(struct jp_call_sites *sites, const struct jp_mappin
 						 const struct jp_mapping *mapping, uint64_t addr))
 {
 	const uint64_t key = addr ^ (uintptr_t)mapping->name << 16;
-	uint64_t *known = sites->answers.count < MOST
-				  ? jp_map_at(&sites->answers, key, sizeof(*known))
-				  : jp_map_find(&sites->answers, key);
+	uint64_t *answer = sites->answers.count < MOST
+				   ? jp_map_at(&sites->answers, key, sizeof(*answer))
+				   : jp_map_find(&sites->answers, key);
 
-	if (!known)
+	if (!answer)
 		return NOTHING_KNOWN;
-	if (*known == UNSEEN_SITE)
-		*known = inspect(sites, mapping, addr);
-	return *known;
+	if (*answer == UNSEEN_SITE)
+		*answer = inspect(sites, mapping, addr);
+	return *answer;
 }
 
 uint64_t jp_call_sites_frame_behind(struct jp_call_sites *sites, const struct jp_mapping *mapping,

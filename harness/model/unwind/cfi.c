@@ -30,19 +30,19 @@ _Static_assert((int)JP_OP_ROT == DW_OP_rot && (int)JP_OP_PLUS == DW_OP_plus &&
 	       "the numbers are DWARF's");
 
 /* Translates a DWARF operation. Returns false if call frames do not use it. */
-static bool translate_op(const Dwarf_Op *from, struct jp_cfi_op *to)
+static bool translate_op(const Dwarf_Op *source, struct jp_cfi_op *target)
 {
-	*to = (struct jp_cfi_op){.kind = from->atom, .value = from->number};
-	switch (from->atom) {
+	*target = (struct jp_cfi_op){.kind = source->atom, .value = source->number};
+	switch (source->atom) {
 	case DW_OP_dup ... DW_OP_drop:
 	case DW_OP_pick ... DW_OP_rot:
 	case DW_OP_abs ... DW_OP_plus:
 	case DW_OP_shl ... DW_OP_skip:
 	case DW_OP_call_frame_cfa:
-		return true; /* @to has the same operation number as @from */
+		return true; /* @target has the same operation number as @source */
 	case DW_OP_lit0 ... DW_OP_lit31:
-		to->kind = JP_OP_PUSH;
-		to->value = from->atom - DW_OP_lit0;
+		target->kind = JP_OP_PUSH;
+		target->value = source->atom - DW_OP_lit0;
 		return true;
 	case DW_OP_const1u:
 	case DW_OP_const1s:
@@ -54,77 +54,78 @@ static bool translate_op(const Dwarf_Op *from, struct jp_cfi_op *to)
 	case DW_OP_const8s:
 	case DW_OP_constu:
 	case DW_OP_consts:
-		to->kind = JP_OP_PUSH;
+		target->kind = JP_OP_PUSH;
 		return true;
 	case DW_OP_breg0 ... DW_OP_breg31:
-		to->kind = JP_OP_REG;
-		to->reg = from->atom - DW_OP_breg0;
+		target->kind = JP_OP_REG;
+		target->reg = source->atom - DW_OP_breg0;
 		return true;
 	case DW_OP_bregx:
-		if (from->number >= JP_REGS)
+		if (source->number >= JP_REGS)
 			return false;
-		to->kind = JP_OP_REG;
-		to->reg = from->number;
-		to->value = from->number2;
+		target->kind = JP_OP_REG;
+		target->reg = source->number;
+		target->value = source->number2;
 		return true;
 	case DW_OP_over:
-		to->kind = JP_OP_PICK;
-		to->value = 1;
+		target->kind = JP_OP_PICK;
+		target->value = 1;
 		return true;
 	case DW_OP_deref:
-		to->kind = JP_OP_LOAD;
-		to->value = 8;
+		target->kind = JP_OP_LOAD;
+		target->value = 8;
 		return true;
 	case DW_OP_deref_size:
-		to->kind = JP_OP_LOAD;
-		return from->number >= 1 && from->number <= 8;
+		target->kind = JP_OP_LOAD;
+		return source->number >= 1 && source->number <= 8;
 	default:
 		return false;
 	}
 }
 
-/* Converts the byte offsets of jumps to indexes of operations; @where: new index of each of
- * @from. */
-static bool link_jumps(struct jp_cfi_op *ops, const size_t *where, const Dwarf_Op *from,
+/* Converts the byte offsets of jumps to indexes of operations; @position: new index of each of
+ * @source. */
+static bool link_jumps(struct jp_cfi_op *ops, const size_t *position, const Dwarf_Op *source,
 		       size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		/* The operand has two bytes and is relative to the next operation. */
-		int64_t target = (int64_t)from[i].offset + 3 + (int16_t)from[i].number;
+		int64_t target = (int64_t)source[i].offset + 3 + (int16_t)source[i].number;
 		size_t to;
 
-		if (from[i].atom != DW_OP_skip && from[i].atom != DW_OP_bra)
+		if (source[i].atom != DW_OP_skip && source[i].atom != DW_OP_bra)
 			continue;
-		for (to = 0; to < count && (int64_t)from[to].offset != target; to++)
+		for (to = 0; to < count && (int64_t)source[to].offset != target; to++)
 			;
 		/* A jump into an operand or before the start is invalid; a jump after the last
 		 * operation ends the expression. */
-		if (to == count && target <= (int64_t)from[count - 1].offset)
+		if (to == count && target <= (int64_t)source[count - 1].offset)
 			return false;
-		ops[where[i]].value = where[to];
+		ops[position[i]].value = position[to];
 	}
 	return true;
 }
 
 /* Returns the index of the added expression, or -1 if an operation is unknown. */
-static int32_t add_expression(struct jp_cfi_rows *rows, const Dwarf_Op *from, size_t count)
+static int32_t add_expression(struct jp_cfi_rows *rows, const Dwarf_Op *source, size_t count)
 {
 	struct jp_cfi_op ops[2 * MAX_OPS];
-	size_t where[MAX_OPS + 1], nr_ops = 0;
+	size_t position[MAX_OPS + 1], nr_ops = 0;
 
 	if (count > MAX_OPS)
 		return -1;
 	for (size_t i = 0; i < count; i++) {
-		where[i] = nr_ops;
-		if (from[i].atom == DW_OP_plus_uconst) {
-			ops[nr_ops++] = (struct jp_cfi_op){JP_OP_PUSH, 0, from[i].number};
+		position[i] = nr_ops;
+		if (source[i].atom == DW_OP_plus_uconst) {
+			ops[nr_ops++] = (struct jp_cfi_op){JP_OP_PUSH, 0, source[i].number};
 			ops[nr_ops++] = (struct jp_cfi_op){.kind = JP_OP_PLUS};
-		} else if (from[i].atom != DW_OP_nop && !translate_op(&from[i], &ops[nr_ops++])) {
+		} else if (source[i].atom != DW_OP_nop &&
+			   !translate_op(&source[i], &ops[nr_ops++])) {
 			return -1;
 		}
 	}
-	where[count] = nr_ops;
-	if (!link_jumps(ops, where, from, count))
+	position[count] = nr_ops;
+	if (!link_jumps(ops, position, source, count))
 		return -1;
 	return jp_cfi_rows_add_expression(rows, ops, nr_ops);
 }

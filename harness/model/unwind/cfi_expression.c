@@ -46,30 +46,30 @@ static bool compare(uint8_t kind, int64_t a, int64_t b, uint64_t *result)
 	}
 }
 
-/* Computes "@under OPERATION @top", where the operation is @kind. Returns false for an unknown
+/* Computes "@lower OPERATION @top", where the operation is @kind. Returns false for an unknown
  * operation. */
-static bool apply_binary(uint8_t kind, uint64_t under, uint64_t top, uint64_t *result)
+static bool apply_binary(uint8_t kind, uint64_t lower, uint64_t top, uint64_t *result)
 {
-	int64_t a = under, b = top;
+	int64_t a = lower, b = top;
 
 	switch (kind) {
 	case JP_OP_AND:
-		*result = under & top;
+		*result = lower & top;
 		return true;
 	case JP_OP_OR:
-		*result = under | top;
+		*result = lower | top;
 		return true;
 	case JP_OP_XOR:
-		*result = under ^ top;
+		*result = lower ^ top;
 		return true;
 	case JP_OP_PLUS:
-		*result = under + top;
+		*result = lower + top;
 		return true;
 	case JP_OP_MINUS:
-		*result = under - top;
+		*result = lower - top;
 		return true;
 	case JP_OP_MUL:
-		*result = under * top;
+		*result = lower * top;
 		return true;
 	case JP_OP_DIV:
 		if (b == 0 || (b == -1 && a == INT64_MIN))
@@ -79,13 +79,13 @@ static bool apply_binary(uint8_t kind, uint64_t under, uint64_t top, uint64_t *r
 	case JP_OP_MOD:
 		if (top == 0)
 			return false;
-		*result = under % top;
+		*result = lower % top;
 		return true;
 	case JP_OP_SHL:
-		*result = top < 64 ? under << top : 0;
+		*result = top < 64 ? lower << top : 0;
 		return true;
 	case JP_OP_SHR:
-		*result = top < 64 ? under >> top : 0;
+		*result = top < 64 ? lower >> top : 0;
 		return true;
 	case JP_OP_SHRA:
 		*result = a >> (top < 64 ? top : 63);
@@ -153,39 +153,39 @@ enum jp_cfi_answer jp_cfi_evaluate(const struct jp_cfi_op *ops, size_t count,
 	for (size_t op_index = 0; op_index < count; op_index++) {
 		const struct jp_cfi_op *op = &ops[op_index];
 		uint64_t *top = stack.depth ? &stack.word[stack.depth - 1] : NULL;
-		bool good;
+		bool is_valid;
 
 		if (++steps > MAX_STEPS)
 			return JP_CFI_NONE;
 		switch (op->kind) {
 		case JP_OP_PUSH:
-			good = push_value(&stack, op->value);
+			is_valid = push_value(&stack, op->value);
 			break;
 		case JP_OP_REG:
-			good = op->reg < JP_REGS && regs->mask & UINT64_C(1) << op->reg &&
-			       push_value(&stack, regs->r[op->reg] + op->value);
+			is_valid = op->reg < JP_REGS && regs->mask & UINT64_C(1) << op->reg &&
+				   push_value(&stack, regs->r[op->reg] + op->value);
 			break;
 		case JP_OP_CFA:
-			good = push_value(&stack, cfa);
+			is_valid = push_value(&stack, cfa);
 			break;
 		case JP_OP_LOAD:
-			good = top != NULL;
-			if (good && !load(context, *top, top))
+			is_valid = top != NULL;
+			if (is_valid && !load(context, *top, top))
 				return JP_CFI_STACK;
-			if (good && op->value < 8)
+			if (is_valid && op->value < 8)
 				*top &= ((uint64_t)1 << 8 * op->value) - 1;
 			break;
 		case JP_OP_JUMP_IF:
 		case JP_OP_JUMP:
-			good = op->kind == JP_OP_JUMP || top;
-			if (good && (op->kind == JP_OP_JUMP || stack.word[--stack.depth]))
+			is_valid = op->kind == JP_OP_JUMP || top;
+			if (is_valid && (op->kind == JP_OP_JUMP || stack.word[--stack.depth]))
 				op_index = op->value - 1; /* the loop then adds 1 */
 			break;
 		default:
-			good = apply_stack_op(op, &stack);
+			is_valid = apply_stack_op(op, &stack);
 			break;
 		}
-		if (!good)
+		if (!is_valid)
 			return JP_CFI_NONE;
 	}
 	if (!stack.depth)

@@ -125,7 +125,7 @@ static inline enum jp_cfi_answer jp_cfi_rows_step(const struct jp_cfi_rows *rows
 	const struct jp_cfi_rule *rules = rows->rules ? &rows->rules[row->first_rule] : NULL;
 	uint64_t values[JP_REGS + 1], cfa;
 	enum jp_cfi_answer answer;
-	uint64_t good = 0;
+	uint64_t valid = 0;
 
 	if (row->kind == JP_ROW_END)
 		return JP_CFI_END;
@@ -143,17 +143,17 @@ static inline enum jp_cfi_answer jp_cfi_rows_step(const struct jp_cfi_rows *rows
 			answer = JP_CFI_STEPPED;
 		}
 		if (answer == JP_CFI_STEPPED)
-			good |= UINT64_C(1) << rules[i].target;
+			valid |= UINT64_C(1) << rules[i].target;
 		else if (i == 0 || rules[i].target == sp)
 			return answer;
 	}
 	for (unsigned i = 0; i < row->count; i++)
-		if (good & UINT64_C(1) << rules[i].target)
+		if (valid & UINT64_C(1) << rules[i].target)
 			regs->r[rules[i].target] = values[i];
 	if (row->sp_is_cfa) {
 		regs->r[sp] = cfa;
-		good |= UINT64_C(1) << sp;
+		valid |= UINT64_C(1) << sp;
 	}
-	regs->mask = (regs->mask & row->preserved) | good;
+	regs->mask = (regs->mask & row->preserved) | valid;
 	return row->kind == JP_ROW_SIGNAL ? JP_CFI_SIGNAL : JP_CFI_STEPPED;
 }

@@ -47,20 +47,20 @@ static bool is_hex(const char *text)
 /* Decodes \012 to a newline and \134 to a backslash. */
 static void decode_path(char *path)
 {
-	char *to = path;
+	char *target = path;
 
 	for (; *path; path++) {
 		if (strncmp(path, "\\012", 4) == 0) {
-			*to++ = '\n';
+			*target++ = '\n';
 			path += 3;
 		} else if (strncmp(path, "\\134", 4) == 0) {
-			*to++ = '\\';
+			*target++ = '\\';
 			path += 3;
 		} else {
-			*to++ = *path;
+			*target++ = *path;
 		}
 	}
-	*to = 0;
+	*target = 0;
 }
 
 /* Parses "MAJ:MIN". */
@@ -106,9 +106,9 @@ static bool parse_digest(char **text, struct jp_elf_line *line)
  * up. */
 static void parse_index(struct jp_elf_store *store)
 {
-	char *rest = store->index, *pos;
+	char *tail = store->index, *pos;
 
-	while ((pos = strsep(&rest, "\n"))) {
+	while ((pos = strsep(&tail, "\n"))) {
 		struct jp_elf_line line = {.build_id = strsep(&pos, " ")}, *added;
 		const char *device = pos ? strsep(&pos, " ") : NULL;
 		const char *inode = pos ? strsep(&pos, " ") : NULL;
@@ -133,9 +133,9 @@ static int read_index(struct jp_elf_store *store, const char *dir)
 	char path[4096];
 	size_t size;
 
-	for (int below = 1; below >= 0 && !store->index; below--) {
+	for (int in_subfolder = 1; in_subfolder >= 0 && !store->index; in_subfolder--) {
 		free(store->dir);
-		if (asprintf(&store->dir, "%s%s", dir, below ? "/elf" : "") < 0) {
+		if (asprintf(&store->dir, "%s%s", dir, in_subfolder ? "/elf" : "") < 0) {
 			store->dir = NULL;
 			return -ENOMEM;
 		}
@@ -259,14 +259,14 @@ static struct jp_cfi *open_from_dir(const struct jp_elf_store *store, const stru
 static struct jp_cfi *open_from_finder(const struct jp_elf_store *store, const struct entry *entry,
 				       uint32_t pid, struct jp_error *err)
 {
-	const struct jp_wanted_file wanted = {
+	const struct jp_wanted_file wanted_file = {
 		.path = entry->path, .id = entry->id, .ino = entry->ino, .pid = pid};
 	struct jp_found_file file;
 	struct jp_cfi *cfi = NULL;
 	int place = 0;
 
 	while (!cfi && place < JP_FILE_PLACES &&
-	       !jp_file_find(store->finder, &wanted, place, &file, err)) {
+	       !jp_file_find(store->finder, &wanted_file, place, &file, err)) {
 		cfi = file.image ? jp_cfi_open_image(file.image, file.size, err)
 				 : jp_cfi_open(file.fd, err);
 		place = file.place + 1;
@@ -329,9 +329,9 @@ struct jp_elf_entry *jp_elf_store_get(struct jp_elf_store *store, const struct j
 	return &entry->public;
 }
 
-struct jp_elf_entry *jp_elf_store_next(struct jp_elf_store *store, struct jp_elf_entry *after)
+struct jp_elf_entry *jp_elf_store_next(struct jp_elf_store *store, struct jp_elf_entry *previous)
 {
-	struct entry *entry = (struct entry *)after;
+	struct entry *entry = (struct entry *)previous;
 	struct jp_text *path = entry ? entry->text : NULL;
 
 	if (entry && entry->next)

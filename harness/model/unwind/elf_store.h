@@ -29,9 +29,9 @@ struct jp_elf_entry {
 /* Returns the entry of @mapping, or NULL if there is no memory. The caller may keep it in
  * mapping->file. */
 struct jp_elf_entry *jp_elf_store_get(struct jp_elf_store *store, const struct jp_mapping *mapping);
-/* Returns the file that was looked up after @after (NULL: the first one), or NULL after the
+/* Returns the file that was looked up after @previous (NULL: the first one), or NULL after the
  * last. */
-struct jp_elf_entry *jp_elf_store_next(struct jp_elf_store *store, struct jp_elf_entry *after);
+struct jp_elf_entry *jp_elf_store_next(struct jp_elf_store *store, struct jp_elf_entry *previous);
 
 /* A line of elf/index, for a file that the capture kept a copy of. */
 struct jp_elf_line {

@@ -122,14 +122,15 @@ static const struct jp_code_load *find_own_load(const struct jp_jit_cfi *jit, ui
 
 	/* Search downwards from the nearest start below @addr while any load there extends to
 	 * @addr. The load that came last covers the others. */
-	for (int below = 0; below < BELOW_MOST && index && loads->loads[index - 1].pid == pid &&
-			    jit->largest_ends[index - 1] > addr;
-	     below++) {
+	for (int nr_tried = 0;
+	     nr_tried < BELOW_MOST && index && loads->loads[index - 1].pid == pid &&
+	     jit->largest_ends[index - 1] > addr;
+	     nr_tried++) {
 		uint64_t start = loads->loads[index - 1].addr;
-		size_t later = find_first_behind(loads, index, pid, start, time);
+		size_t next_index = find_first_behind(loads, index, pid, start, time);
 
-		if (later) {
-			const struct jp_code_load *load = &loads->loads[later - 1];
+		if (next_index) {
+			const struct jp_code_load *load = &loads->loads[next_index - 1];
 
 			if (load->pid == pid && load->addr == start && addr - start < load->size &&
 			    (!latest || load->time > latest->time))

@@ -43,7 +43,7 @@ static inline bool covers_row(const struct jp_stack_dump *dump, const struct jp_
 }
 
 uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struct jp_regs *regs,
-			     bool called, const struct jp_stack_dump *from, uint64_t *frames,
+			     bool is_return, const struct jp_stack_dump *from, uint64_t *frames,
 			     uint32_t size)
 {
 	const unsigned sp_at = regs->machine->sp, ip_at = regs->machine->ip;
@@ -51,8 +51,8 @@ uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struc
 	const uint64_t signature = regs->machine->frames->signature;
 	/* A copy: the compiler must assume that @regs aliases *@from. */
 	const struct jp_stack_dump dump = *from;
-	uint64_t sp = regs->r[sp_at], addr = regs->r[ip_at] - called, known = regs->mask;
-	uint64_t rise = called || pushed ? pushed : 1;
+	uint64_t sp = regs->r[sp_at], addr = regs->r[ip_at] - is_return, known_regs = regs->mask;
+	uint64_t rise = is_return || pushed ? pushed : 1;
 	uint16_t index = index_guess(sp), before = index;
 	uint64_t *frame = frames, *const end = frames + size;
 
@@ -74,7 +74,7 @@ uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struc
 		before = index;
 		index = steps->guesses[index].caller;
 		if (step->row.cfa.reg != sp_at) {
-			if (!(known & UINT64_C(1) << step->row.cfa.reg))
+			if (!(known_regs & UINT64_C(1) << step->row.cfa.reg))
 				break;
 			cfa = regs->r[step->row.cfa.reg];
 		}
@@ -91,7 +91,7 @@ uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struc
 			rule++;
 			regs->r[rule->target] = jp_load64(bytes + rule->offset);
 		}
-		known = (known & step->row.preserved) | step->row.ruled;
+		known_regs = (known_regs & step->row.preserved) | step->row.ruled;
 		addr = caller - 1;
 		sp = cfa;
 		rise = pushed;
@@ -99,7 +99,7 @@ uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struc
 	if (frame > frames) {
 		regs->r[sp_at] = sp;
 		regs->r[ip_at] = addr + 1;
-		regs->mask = known;
+		regs->mask = known_regs;
 	}
 	return (uint32_t)(frame - frames);
 }

@@ -41,8 +41,8 @@ static inline bool jp_known_step_matches(const struct jp_known_step *step, uint6
 
 /* Makes up to @size known steps from @regs. A known step has rules that need only the CFA, has its
  * frame in the dump @from, and leads upwards to a nonzero address. Stores the return addresses in
- * @frames and the last caller's registers in @regs. @called: the ip of @regs is a return address.
- * Returns the number of steps; the caller finds out why the walk ends. */
+ * @frames and the last caller's registers in @regs. @is_return: the ip of @regs is a return
+ * address. Returns the number of steps; the caller finds out why the walk ends. */
 uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struct jp_regs *regs,
-			     bool called, const struct jp_stack_dump *from, uint64_t *frames,
+			     bool is_return, const struct jp_stack_dump *from, uint64_t *frames,
 			     uint32_t size);

@@ -312,9 +312,9 @@ static bool step_by_either(struct unwinding *walk, uint64_t addr)
 	return false;
 }
 
-/* Steps by the function @by from the frame of the current ip to the caller's frame. */
+/* Steps by the function @exec_tid from the frame of the current ip to the caller's frame. */
 static inline bool step_in_mapping(struct unwinding *walk,
-				   bool (*by)(struct unwinding *walk, uint64_t addr))
+				   bool (*exec_tid)(struct unwinding *walk, uint64_t addr))
 {
 	const struct jp_machine *machine = walk->machine;
 	uint64_t addr = walk->regs.r[machine->ip] - walk->is_return_address,
@@ -323,7 +323,7 @@ static inline bool step_in_mapping(struct unwinding *walk,
 	uint64_t pushed = walk->is_return_address ? machine->frames->pushed : 0, caller_sp, unused;
 
 	walk->stop_addr = addr;
-	if (!by(walk, addr))
+	if (!exec_tid(walk, addr))
 		return false;
 	if (walk->regs.r[machine->ip] == 0)
 		return stop_walk(walk, JP_UNWIND_ROOT);
@@ -445,16 +445,17 @@ enum jp_unwind_stop jp_unwind_chain_stop(struct jp_unwinder *unwinder,
 {
 	struct unwinding walk = {.unwinder = unwinder, .sample = sample};
 	uint64_t capacity[256];
-	struct jp_unwound own = {.frames = capacity};
+	struct jp_unwound own_walk = {.frames = capacity};
 
 	/* Without a dump the cause of the end is unknown. */
 	if (chain->stop != JP_UNWIND_KERNEL || !sample->sample.stack_size || !chain->count ||
 	    chain->count > sizeof(capacity) / sizeof(*capacity))
 		return chain->stop;
-	walk_dump(&walk, step_fp, capacity, chain->count, &own);
-	if (own.count != chain->count ||
-	    memcmp(capacity, chain->frames, own.count * sizeof(*capacity)) != 0)
+	walk_dump(&walk, step_fp, capacity, chain->count, &own_walk);
+	if (own_walk.count != chain->count ||
+	    memcmp(capacity, chain->frames, own_walk.count * sizeof(*capacity)) != 0)
 		return chain->stop;
-	return own.stop == JP_UNWIND_BAD_FRAME || own.stop == JP_UNWIND_ROOT ? own.stop
-									     : chain->stop;
+	return own_walk.stop == JP_UNWIND_BAD_FRAME || own_walk.stop == JP_UNWIND_ROOT
+		       ? own_walk.stop
+		       : chain->stop;
 }

@@ -7,15 +7,15 @@ TEST(arguments)
 {
 	char *extra_words[] = {"%s", "", NULL};
 	struct jp_arguments arguments = {0};
-	bool good = true;
+	bool passed = true;
 
 	jp_arguments_add_all(&arguments, NULL);
 	check(!arguments.list && !arguments.count, "a new command line is empty");
 	for (int i = 0; i < 100; i++)
 		jp_arguments_add(&arguments, "--number=%d", i);
 	for (int i = 0; i < 100; i++)
-		good = good && !strncmp(arguments.list[i], "--number=", 9);
-	check(good && arguments.count == 100 && !strcmp(arguments.list[99], "--number=99") &&
+		passed = passed && !strncmp(arguments.list[i], "--number=", 9);
+	check(passed && arguments.count == 100 && !strcmp(arguments.list[99], "--number=99") &&
 		      !arguments.list[100] && !arguments.failed,
 	      "a hundred arguments are followed by NULL");
 	jp_arguments_add_all(&arguments, extra_words);

@@ -15,23 +15,23 @@ struct item {
 TEST(push_grows_array)
 {
 	struct item *items = NULL, *item;
-	size_t count = 0, capacity = 0, moves = 0, old;
-	bool good = true;
+	size_t count = 0, capacity = 0, moves = 0, old_capacity;
+	bool passed = true;
 
-	for (uint64_t i = 0; i < MANY && good; i++) {
-		old = capacity;
+	for (uint64_t i = 0; i < MANY && passed; i++) {
+		old_capacity = capacity;
 		item = jp_array_push(&items, &count, &capacity);
-		good = item && item == &items[i] && count == i + 1 && capacity >= count &&
-		       !item->id && !item->payload[15];
-		if (good)
+		passed = item && item == &items[i] && count == i + 1 && capacity >= count &&
+			 !item->id && !item->payload[15];
+		if (passed)
 			memset(item, 0xff, sizeof(*item));
-		if (good)
+		if (passed)
 			item->id = i;
-		moves += capacity != old;
+		moves += capacity != old_capacity;
 	}
 	for (uint64_t i = 0; i < count; i++)
-		good &= items[i].id == i && items[i].payload[0] == (char)0xff;
-	check(good && count == MANY, "each push appends a zeroed element");
+		passed &= items[i].id == i && items[i].payload[0] == (char)0xff;
+	check(passed && count == MANY, "each push appends a zeroed element");
 	check(moves < 20, "pushing %d elements reallocates only %zu times", MANY, moves);
 	count = 5;
 	item = jp_array_push(&items, &count, &capacity);
@@ -45,7 +45,7 @@ TEST(push_grows_array)
 TEST(reserve)
 {
 	uint16_t *items = NULL;
-	size_t capacity = 0, old;
+	size_t capacity = 0, old_capacity;
 
 	check(jp_array_reserve(&items, &capacity, 0) && !items && !capacity,
 	      "reserving 0 elements allocates nothing");
@@ -55,39 +55,40 @@ TEST(reserve)
 	      "reserving 1000 elements gives room for %zu", capacity);
 	items[0] = 17;
 	items[999] = 18;
-	old = capacity;
-	check(jp_array_reserve(&items, &capacity, old) && capacity == old, "enough capacity stays");
-	check(jp_array_reserve(&items, &capacity, old + 1) && capacity == 2 * old &&
-		      items[0] == 17 && items[999] == 18,
+	old_capacity = capacity;
+	check(jp_array_reserve(&items, &capacity, old_capacity) && capacity == old_capacity,
+	      "enough capacity stays");
+	check(jp_array_reserve(&items, &capacity, old_capacity + 1) &&
+		      capacity == 2 * old_capacity && items[0] == 17 && items[999] == 18,
 	      "the capacity doubles and elements keep their values");
 	free(items);
 }
 
 TEST(overflow)
 {
-	static const size_t needs[] = {SIZE_MAX, SIZE_MAX / 2 + 2, SIZE_MAX / sizeof(struct item),
+	static const size_t sizes[] = {SIZE_MAX, SIZE_MAX / 2 + 2, SIZE_MAX / sizeof(struct item),
 				       PTRDIFF_MAX / sizeof(struct item) + 1};
 	struct item *items = NULL, *before;
-	size_t count = 0, capacity = 0, old;
-	bool good = true;
+	size_t count = 0, capacity = 0, old_capacity;
+	bool passed = true;
 
 	if (!jp_array_push(&items, &count, &capacity))
 		return;
 	items[0].id = 5;
 	before = items;
-	old = capacity;
-	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++)
-		good &= !jp_array_reserve(&items, &capacity, needs[i]) && items == before &&
-			capacity == old && items[0].id == 5;
-	check(good, "sizes beyond the address space are refused and change nothing");
+	old_capacity = capacity;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		passed &= !jp_array_reserve(&items, &capacity, sizes[i]) && items == before &&
+			  capacity == old_capacity && items[0].id == 5;
+	check(passed, "sizes beyond the address space are refused and change nothing");
 	/* Count times size is more than SIZE_MAX, and modulo 2^64 small. */
-	old = (size_t)1 << 60;
-	check(!jp_array_grow(&items, &old, old + 1, 16) && items == before &&
-		      old == (size_t)1 << 60,
+	old_capacity = (size_t)1 << 60;
+	check(!jp_array_grow(&items, &old_capacity, old_capacity + 1, 16) && items == before &&
+		      old_capacity == (size_t)1 << 60,
 	      "a size of more than 64 bits is refused");
-	old = count = SIZE_MAX / 2;
-	check(!jp_array_add(&items, &count, &old, 1) &&
-		      jp_array_append(&items, &count, &old, *before) == -ENOMEM &&
+	old_capacity = count = SIZE_MAX / 2;
+	check(!jp_array_add(&items, &count, &old_capacity, 1) &&
+		      jp_array_append(&items, &count, &old_capacity, *before) == -ENOMEM &&
 		      count == SIZE_MAX / 2 && items == before,
 	      "a full array that cannot grow is unchanged");
 	free(items);
@@ -96,25 +97,25 @@ TEST(overflow)
 TEST(binary_search)
 {
 	uint64_t ids[40];
-	bool good = true, nothing = true;
+	bool passed = true, nothing = true;
 	size_t index;
 
 	for (size_t i = 0; i < 40; i++)
 		ids[i] = 3 * (i / 3) + 2; /* add each id three times */
 	for (size_t count = 0; count <= 40; count++)
 		for (uint64_t id = 0; id < 50; id++) {
-			size_t min = 0, above = 0;
+			size_t min = 0, upper = 0;
 
 			while (min < count && ids[min] < id)
 				min++;
-			while (above < count && ids[above] <= id)
-				above++;
+			while (upper < count && ids[upper] <= id)
+				upper++;
 			jp_search(index, count, ids[index] < id);
-			good &= index == min;
+			passed &= index == min;
 			jp_search(index, count, ids[index] <= id);
-			good &= index == above;
+			passed &= index == upper;
 		}
-	check(good, "both bounds agree with a linear search");
+	check(passed, "both bounds agree with a linear search");
 	jp_search(index, 0, (nothing = false));
 	check(index == 0 && nothing, "an empty array is searched without a comparison");
 	jp_search(index, SIZE_MAX, index < SIZE_MAX - 1);

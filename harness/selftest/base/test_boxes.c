@@ -17,36 +17,36 @@ static struct jp_box make_random_box(uint64_t *seed)
 								  : UINT64_MAX};
 }
 
-static void check_query(const struct jp_boxes *boxes, const struct jp_box *all,
+static void check_query(const struct jp_boxes *boxes, const struct jp_box *list,
 			const struct jp_box *box, uint32_t owner)
 {
-	unsigned char seen[BOXES] = {0};
-	size_t wrong = 0, item;
+	unsigned char was_found[BOXES] = {0};
+	size_t nr_wrong = 0, item;
 
 	for (size_t cursor = 0; jp_boxes_find_next(boxes, owner, box, &cursor, &item);)
-		seen[item]++;
+		was_found[item]++;
 	for (size_t i = 0; i < BOXES; i++)
-		wrong +=
-			seen[i] != (i % OWNERS == owner && all[i].start < box->end &&
-				    box->start < all[i].end && all[i].start_time <= box->end_time &&
-				    box->start_time <= all[i].end_time);
-	check(!wrong, "each box that meets is found once and no other: %zu are wrong", wrong);
+		nr_wrong += was_found[i] !=
+			    (i % OWNERS == owner && list[i].start < box->end &&
+			     box->start < list[i].end && list[i].start_time <= box->end_time &&
+			     box->start_time <= list[i].end_time);
+	check(!nr_wrong, "each box that meets is found once and no other: %zu are wrong", nr_wrong);
 }
 
 static void test_random_boxes(uint64_t seed)
 {
 	struct jp_boxes boxes = {0};
-	struct jp_box all[BOXES];
+	struct jp_box boxes_made[BOXES];
 
 	for (size_t i = 0; i < BOXES; i++) {
-		all[i] = make_random_box(&seed);
-		check(!jp_boxes_add(&boxes, i % OWNERS, &all[i], i), "box %zu is added", i);
+		boxes_made[i] = make_random_box(&seed);
+		check(!jp_boxes_add(&boxes, i % OWNERS, &boxes_made[i], i), "box %zu is added", i);
 	}
 	jp_boxes_build(&boxes);
 	for (size_t i = 0; i < BOXES; i++) {
 		const struct jp_box box = make_random_box(&seed);
 
-		check_query(&boxes, all, &box, check_random(&seed) % OWNERS);
+		check_query(&boxes, boxes_made, &box, check_random(&seed) % OWNERS);
 	}
 	jp_boxes_free(&boxes);
 	check(!boxes.nodes && !boxes.count, "the freed set is empty");
@@ -63,15 +63,15 @@ static void query_all(size_t count)
 
 	start_cost();
 	for (uint64_t i = 0; i < count; i++) {
-		const struct jp_box one = make_box(i);
+		const struct jp_box box = make_box(i);
 
-		failed |= jp_boxes_add(&boxes, 1, &one, i);
+		failed |= jp_boxes_add(&boxes, 1, &box, i);
 	}
 	jp_boxes_build(&boxes);
 	for (uint64_t i = 0; i < count; i++) {
-		const struct jp_box one = make_box(i);
+		const struct jp_box box = make_box(i);
 
-		for (size_t cursor = 0; jp_boxes_find_next(&boxes, 1, &one, &cursor, &item);)
+		for (size_t cursor = 0; jp_boxes_find_next(&boxes, 1, &box, &cursor, &item);)
 			nr_found++;
 	}
 	end_cost();
@@ -106,13 +106,14 @@ static struct jp_box make_in_places(uint64_t i)
 
 TEST(boxes)
 {
-	const struct jp_box all = {.end = UINT64_MAX, .end_time = UINT64_MAX};
+	const struct jp_box whole_space = {.end = UINT64_MAX, .end_time = UINT64_MAX};
 	struct jp_boxes boxes = {0};
 	size_t cursor = 0, item;
 
 	jp_boxes_build(&boxes);
-	check(!jp_boxes_find_next(&boxes, 0, &all, &cursor, &item), "nothing in an empty set");
-	check(jp_boxes_add(&boxes, 0, &all, UINT32_MAX), "no element is so many");
+	check(!jp_boxes_find_next(&boxes, 0, &whole_space, &cursor, &item),
+	      "nothing in an empty set");
+	check(jp_boxes_add(&boxes, 0, &whole_space, UINT32_MAX), "no element is so many");
 	for (uint64_t seed = 1; seed <= 5; seed++)
 		test_random_boxes(seed);
 	make_box = make_side_by_side;

@@ -24,13 +24,13 @@ static struct confined_results {
 	unsigned int count;
 } * shared;
 
-static void note_result(bool good, const char *what)
+static void note_result(bool passed, const char *call_name)
 {
 	if (shared->count == MOST)
 		return;
-	shared->results[shared->count].succeeded = good;
+	shared->results[shared->count].succeeded = passed;
 	snprintf(shared->results[shared->count++].label, sizeof(shared->results[0].label), "%s",
-		 what);
+		 call_name);
 }
 
 static bool can_read(const char *path, const char *text)
@@ -120,37 +120,37 @@ static bool make_files(void)
 		{"in/file", "mine"},          {"in/deeper/file", "deep"}, {"else/good", "good"},
 		{"else/secret", "secret"},    {"in/shared/file", "any"},  {"open/file", "open"},
 		{"in-other/secret", "secret"}};
-	bool good = true;
+	bool passed = true;
 
 	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
-		good &= !mkdir(scratch_path(folders[i]), 0700);
+		passed &= !mkdir(scratch_path(folders[i]), 0700);
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-		good &= scratch_write(scratch_path(files[i][0]), files[i][1],
-				      strlen(files[i][1])) &&
-			!chmod(scratch_path(files[i][0]), 0600);
-	return good && !symlink("../else/secret", scratch_path("in/link")) &&
+		passed &= scratch_write(scratch_path(files[i][0]), files[i][1],
+					strlen(files[i][1])) &&
+			  !chmod(scratch_path(files[i][0]), 0600);
+	return passed && !symlink("../else/secret", scratch_path("in/link")) &&
 	       !mkfifo(scratch_path("in/fifo"), 0666) && !chmod(scratch_path("in/shared"), 0777) &&
 	       !chmod(scratch_path("open"), 0777) && !chmod(scratch_path("open/file"), 0666) &&
 	       !chmod(scratch_folder(), 0711);
 }
 
-static void test_few_descriptors(const char *in, const char *folder)
+static void test_few_descriptors(const char *path, const char *folder)
 {
-	const struct jp_readable readable = {.input = in, .folders = {folder}};
-	struct rlimit old, few;
+	const struct jp_readable readable = {.input = path, .folders = {folder}};
+	struct rlimit old_limit, limit;
 	bool is_opened = false;
 	int nr_refused = 0;
 
-	getrlimit(RLIMIT_NOFILE, &old);
+	getrlimit(RLIMIT_NOFILE, &old_limit);
 	for (rlim_t max = 3; max < MOST && !is_opened; max++) {
 		struct jp_delegate delegate;
 		struct jp_error err = {""};
 		int failed;
 
-		few = (struct rlimit){max, old.rlim_max};
-		setrlimit(RLIMIT_NOFILE, &few);
+		limit = (struct rlimit){max, old_limit.rlim_max};
+		setrlimit(RLIMIT_NOFILE, &limit);
 		failed = jp_delegate_open(&delegate, &readable, &err);
-		setrlimit(RLIMIT_NOFILE, &old);
+		setrlimit(RLIMIT_NOFILE, &old_limit);
 		is_opened = !failed;
 		nr_refused += failed == -EMFILE;
 		check(failed ? failed == -EMFILE && strstr(err.text, strerror(EMFILE))

@@ -23,14 +23,14 @@ static void test_reader(reader read_it, const char *open_method)
 {
 	static const size_t sizes[] = {0, 1, 4095, 4096, 4097, 8192, SIZE};
 	struct jp_error err = {""};
-	bool good = true, is_exact = true, is_refused = true;
+	bool passed = true, is_exact = true, is_refused = true;
 	size_t size = 0;
 	char *text;
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		write_test_file(bytes, sizes[i]);
 		text = read_it(path, SIZE, &size, &err);
-		good &= text && size == sizes[i] && !memcmp(text, bytes, size) && !text[size];
+		passed &= text && size == sizes[i] && !memcmp(text, bytes, size) && !text[size];
 		free(text);
 		text = read_it(path, sizes[i], NULL, &err);
 		is_exact &= text != NULL;
@@ -43,7 +43,7 @@ static void test_reader(reader read_it, const char *open_method)
 			      strstr(err.text, ": more than ");
 		free(text);
 	}
-	check(good, "%s: files of several sizes are read and get a NUL", open_method);
+	check(passed, "%s: files of several sizes are read and get a NUL", open_method);
 	check(is_exact, "%s: a file as large as the limit is read", open_method);
 	check(is_refused, "%s: a file one byte larger than the limit is refused: '%s'", open_method,
 	      err.text);
@@ -228,29 +228,29 @@ static void test_copy(void)
 	const char *copy_path = scratch_path("copy");
 	size_t size;
 	char *text;
-	int from, to;
+	int from, output;
 
 	write_test_file(bytes, SIZE);
 	from = open(path, O_RDONLY | O_CLOEXEC);
-	to = open(copy_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	check(!jp_file_copy(from, to, 100000) && lseek(from, 0, SEEK_CUR) == 100000 &&
-		      lseek(to, 0, SEEK_CUR) == 100000,
+	output = open(copy_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	check(!jp_file_copy(from, output, 100000) && lseek(from, 0, SEEK_CUR) == 100000 &&
+		      lseek(output, 0, SEEK_CUR) == 100000,
 	      "exactly the requested bytes are copied");
-	check(!jp_file_copy(from, to, UINT64_MAX), "the rest is copied");
+	check(!jp_file_copy(from, output, UINT64_MAX), "the rest is copied");
 	text = jp_file_read(copy_path, SIZE, &size, NULL);
 	check(text && size == SIZE && !memcmp(text, bytes, SIZE), "the copy equals the file");
 	free(text);
-	check(jp_file_copy(from, to, 1) == -ENODATA, "copying beyond the end is an error");
+	check(jp_file_copy(from, output, 1) == -ENODATA, "copying beyond the end is an error");
 	check(jp_file_copy(from, -1, 0) == 0 && lseek(from, 0, SEEK_SET) == 0 &&
-		      jp_file_copy(from, -1, 1) == -EBADF && jp_file_copy(-1, to, 1) == -EBADF,
+		      jp_file_copy(from, -1, 1) == -EBADF && jp_file_copy(-1, output, 1) == -EBADF,
 	      "a bad descriptor on either side is an error");
 	close(from);
-	close(to);
+	close(output);
 }
 
 /* Stores the descriptors of an open file, folder and stream, which are closed at return. Returns
- * the text if @keep, else NULL. */
-static char *open_and_clean_up(bool keep, int *fd, int *folder_fd, int *file_fd)
+ * the text if @keeps_file, else NULL. */
+static char *open_and_clean_up(bool keeps_file, int *fd, int *folder_fd, int *file_fd)
 {
 	jp_cleanup_free char *text = strdup("text");
 	jp_cleanup_close int no_fd = -1, own_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -261,7 +261,7 @@ static char *open_and_clean_up(bool keep, int *fd, int *folder_fd, int *file_fd)
 	*folder_fd = dirfd(dir);
 	*file_fd = fileno(file);
 	errno = no_fd == -1 && !no_dir && !no_file ? EXDEV : 0;
-	return keep ? jp_steal(&text) : NULL;
+	return keeps_file ? jp_steal(&text) : NULL;
 }
 
 static bool is_closed(int fd)

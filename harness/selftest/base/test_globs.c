@@ -11,15 +11,15 @@ static unsigned int choose_names(const char *word, struct jp_error *err)
 {
 	jp_cleanup_arguments struct jp_arguments names = {0}, globs = {0};
 	char *list[] = {(char *)word};
-	unsigned int chosen = 0;
+	unsigned int nr_chosen = 0;
 
 	for (size_t i = 0; i < sizeof(case_names) / sizeof(*case_names); i++)
 		jp_arguments_add(&names, "%s", case_names[i]);
 	if (jp_globs_read(&globs, &(struct jp_operands){list, word ? 1 : 0}, &names, "case", err))
 		return ~0U;
 	for (size_t i = 0; i < sizeof(case_names) / sizeof(*case_names); i++)
-		chosen |= (unsigned int)jp_globs_match(&globs, case_names[i]) << i;
-	return chosen;
+		nr_chosen |= (unsigned int)jp_globs_match(&globs, case_names[i]) << i;
+	return nr_chosen;
 }
 
 TEST(globs)

@@ -50,18 +50,18 @@ static void test_replacement(const char *path)
 /* A kill at any moment must leave no temporary file, so no other name may ever appear. */
 static void test_no_temporary_name(const char *path)
 {
-	jp_cleanup_close int seen = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	jp_cleanup_close int nr_seen = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	struct jp_error err = {""};
 	struct jp_new_file file;
 	jp_cleanup_close int fd = jp_new_file_open(&file, path, 0600, &err);
 	_Alignas(struct inotify_event) char events[4096];
 	ssize_t size;
 
-	check(seen >= 0 && fd >= 0 &&
-		      inotify_add_watch(seen, scratch_folder(), IN_CREATE | IN_MOVE) >= 0 &&
+	check(nr_seen >= 0 && fd >= 0 &&
+		      inotify_add_watch(nr_seen, scratch_folder(), IN_CREATE | IN_MOVE) >= 0 &&
 		      !jp_new_file_publish(&file, &err),
 	      "a watched file is made %s", err.text);
-	size = read(seen, events, sizeof(events));
+	size = read(nr_seen, events, sizeof(events));
 	if (size < (ssize_t)sizeof(struct inotify_event)) {
 		check(false, "the file's name appears");
 		return;
@@ -137,7 +137,7 @@ static void test_longest_name(void)
 
 static void test_swapped_folder(void)
 {
-	const char *folder = scratch_path("folder"), *moved = scratch_path("moved");
+	const char *folder = scratch_path("folder"), *moved_folder = scratch_path("moved");
 	const char *path = scratch_path("folder/file");
 	struct jp_new_file file;
 	struct jp_error err = {""};
@@ -145,13 +145,13 @@ static void test_swapped_folder(void)
 
 	check(!mkdir(folder, 0700), "a folder is made");
 	fd = jp_new_file_open(&file, path, 0600, &err);
-	check(fd >= 0 && !jp_file_write(fd, "new", 3) && !close(fd) && !rename(folder, moved) &&
-		      !mkdir(folder, 0700),
+	check(fd >= 0 && !jp_file_write(fd, "new", 3) && !close(fd) &&
+		      !rename(folder, moved_folder) && !mkdir(folder, 0700),
 	      "another folder takes its path %s", err.text);
 	check(!jp_new_file_publish(&file, &err) && access(path, F_OK) &&
 		      file_has(scratch_path("moved/file"), "new"),
 	      "the file lands in the first folder");
-	check(!unlink(scratch_path("moved/file")) && !rmdir(moved) && !rmdir(folder),
+	check(!unlink(scratch_path("moved/file")) && !rmdir(moved_folder) && !rmdir(folder),
 	      "the folder is clean again");
 	if (geteuid())
 		return;

@@ -43,9 +43,9 @@ TEST(whole_numbers)
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		uint64_t value = 4711;
-		bool good = jp_number(table[i].text, table[i].min, table[i].max, &value);
+		bool passed = jp_number(table[i].text, table[i].min, table[i].max, &value);
 
-		check(good == table[i].is_valid && value == (good ? table[i].value : 4711),
+		check(passed == table[i].is_valid && value == (passed ? table[i].value : 4711),
 		      "'%s': %s", table[i].text, table[i].is_valid ? "is a number" : "is refused");
 	}
 }
@@ -80,10 +80,10 @@ TEST(prefixes)
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		const char *pos = table[i].text;
 		uint64_t value = 4711;
-		bool good = jp_number_take(&pos, table[i].base, table[i].max, &value);
+		bool passed = jp_number_take(&pos, table[i].base, table[i].max, &value);
 
-		check(good == !!table[i].length && pos == table[i].text + table[i].length &&
-			      value == (good ? table[i].value : 4711),
+		check(passed == !!table[i].length && pos == table[i].text + table[i].length &&
+			      value == (passed ? table[i].value : 4711),
 		      "'%s', base %d: %d characters", table[i].text, table[i].base,
 		      table[i].length);
 	}
@@ -123,10 +123,10 @@ TEST(real_numbers)
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		const char *pos = table[i].text;
 		double value = 4711;
-		bool good = jp_number_take_real(&pos, &value);
+		bool passed = jp_number_take_real(&pos, &value);
 
-		check(good == !!table[i].length && pos == table[i].text + table[i].length &&
-			      value == (good ? table[i].value : 4711),
+		check(passed == !!table[i].length && pos == table[i].text + table[i].length &&
+			      value == (passed ? table[i].value : 4711),
 		      "'%s': %d characters", table[i].text, table[i].length);
 	}
 }

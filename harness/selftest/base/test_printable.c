@@ -24,8 +24,8 @@ static const struct {
 	 "?a?(??"},
 };
 
-/* Returns the text that @put writes for @text; the caller frees it. */
-static char *write_to_memory(void (*put)(FILE *out, const char *text), const char *text)
+/* Returns the text that @write_text writes for @text; the caller frees it. */
+static char *write_to_memory(void (*write_text)(FILE *out, const char *text), const char *text)
 {
 	char *bytes = NULL;
 	size_t size;
@@ -33,7 +33,7 @@ static char *write_to_memory(void (*put)(FILE *out, const char *text), const cha
 
 	if (!out)
 		exit(99);
-	put(out, text);
+	write_text(out, text);
 	fclose(out);
 	return bytes;
 }

@@ -17,16 +17,16 @@ static bool variable_becomes(const char *name, const char *before, const char *a
 
 	if (!pid) {
 		int null = open("/dev/null", O_WRONLY);
-		const char *now = NULL;
+		const char *value = NULL;
 
 		dup2(null, STDERR_FILENO);
 		setenv(name, before, 1);
 		if (user && setresuid(user, user, user))
 			_exit(2);
-		for (char **each = jp_search_path_environment(); *each; each++)
-			if (!strncmp(*each, name, length) && (*each)[length] == '=')
-				now = *each + length + 1;
-		_exit(!now || strcmp(now, after) || strcmp(getenv(name), before));
+		for (char **variable = jp_search_path_environment(); *variable; variable++)
+			if (!strncmp(*variable, name, length) && (*variable)[length] == '=')
+				value = *variable + length + 1;
+		_exit(!value || strcmp(value, after) || strcmp(getenv(name), before));
 	}
 	return pid > 0 && waitpid(pid, &status, 0) == pid && !status;
 }

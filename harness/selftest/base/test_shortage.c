@@ -38,15 +38,15 @@ static void __attribute__((unused)) test_memory(void)
 static void __attribute__((unused)) test_asprintf(void)
 {
 	enum { ENOUGH = 64 << 20 };
-	struct rlimit old, little;
+	struct rlimit old_limit, little;
 	char *text = NULL;
 	int length;
 
-	getrlimit(RLIMIT_AS, &old);
-	little = (struct rlimit){ENOUGH, old.rlim_max};
+	getrlimit(RLIMIT_AS, &old_limit);
+	little = (struct rlimit){ENOUGH, old_limit.rlim_max};
 	setrlimit(RLIMIT_AS, &little);
 	length = asprintf(&text, "%*s", 4 * ENOUGH, "");
-	setrlimit(RLIMIT_AS, &old);
+	setrlimit(RLIMIT_AS, &old_limit);
 	check(length < 0 && get_noted_error() == ENOMEM, "a failed asprintf() is noted");
 	length = asprintf(&text, "%d", 1);
 	check(length == 1 && !get_noted_error(), "a successful asprintf() is not noted");
@@ -90,16 +90,16 @@ static void test_errors(void)
 
 static void test_descriptors(void)
 {
-	struct rlimit old, none;
+	struct rlimit old_limit, limit;
 	struct jp_error err;
 	uint64_t size;
 	int fd;
 
-	getrlimit(RLIMIT_NOFILE, &old);
-	none = (struct rlimit){3, old.rlim_max};
-	setrlimit(RLIMIT_NOFILE, &none);
+	getrlimit(RLIMIT_NOFILE, &old_limit);
+	limit = (struct rlimit){3, old_limit.rlim_max};
+	setrlimit(RLIMIT_NOFILE, &limit);
 	fd = jp_untrusted_open("/proc/version", -1, &size, NULL);
-	setrlimit(RLIMIT_NOFILE, &old);
+	setrlimit(RLIMIT_NOFILE, &old_limit);
 	check(fd == -EMFILE && get_noted_error() == EMFILE, "running out of descriptors is noted");
 	jp_fail(&err, EMFILE, "/proc/version: no descriptor");
 	check(strstr(err.text, "ulimit -n") && get_noted_error() == EMFILE, "it names ulimit -n");

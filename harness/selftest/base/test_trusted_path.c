@@ -17,11 +17,11 @@ static char folder[128], file[128];
 static void check_file(const char *path, int answer, const char *reason, const char *label)
 {
 	struct jp_error err = {""};
-	char to[4096] = "";
-	int got = jp_trusted_file(path, to, sizeof(to), &err);
+	char target[4096] = "";
+	int got = jp_trusted_file(path, target, sizeof(target), &err);
 
-	check(got == answer && (got ? strstr(err.text, reason) != NULL : !strcmp(to, file)),
-	      "%s: %s", label, got ? err.text : to);
+	check(got == answer && (got ? strstr(err.text, reason) != NULL : !strcmp(target, file)),
+	      "%s: %s", label, got ? err.text : target);
 }
 
 static void test_modes(void)
@@ -80,20 +80,21 @@ static void test_links(const char *link)
 static void test_folders(const char *link)
 {
 	struct jp_error err = {""};
-	char to[4096];
+	char target[4096];
 
-	check(!jp_trusted_folder(folder, to, sizeof(to), &err) && !strcmp(to, folder),
+	check(!jp_trusted_folder(folder, target, sizeof(target), &err) && !strcmp(target, folder),
 	      "a folder is trusted");
-	check(jp_trusted_folder(link, to, sizeof(to), &err) == -EINVAL,
+	check(jp_trusted_folder(link, target, sizeof(target), &err) == -EINVAL,
 	      "a link to a file is not a folder: %s", err.text);
-	check(!jp_trusted_folder("/", to, sizeof(to), &err) && !strcmp(to, "/"),
+	check(!jp_trusted_folder("/", target, sizeof(target), &err) && !strcmp(target, "/"),
 	      "the root folder is trusted");
-	check(!jp_trusted_programs(folder, to, sizeof(to), &err) && !strcmp(to, folder),
+	check(!jp_trusted_programs(folder, target, sizeof(target), &err) && !strcmp(target, folder),
 	      "a folder is trusted for programs");
-	check(!chmod(folder, 01777) && !jp_trusted_folder(folder, to, sizeof(to), &err) &&
-		      jp_trusted_programs(folder, to, sizeof(to), &err) == -EPERM,
+	check(!chmod(folder, 01777) && !jp_trusted_folder(folder, target, sizeof(target), &err) &&
+		      jp_trusted_programs(folder, target, sizeof(target), &err) == -EPERM,
 	      "a sticky folder is trusted, but not for programs: %s", err.text);
-	check(!chmod(folder, 0777) && jp_trusted_folder(folder, to, sizeof(to), &err) == -EPERM,
+	check(!chmod(folder, 0777) &&
+		      jp_trusted_folder(folder, target, sizeof(target), &err) == -EPERM,
 	      "a folder anyone can write is refused: %s", err.text);
 }
 

@@ -59,7 +59,7 @@ TEST(event_owners)
 
 TEST(capture_options)
 {
-	static const char *const bad[] = {
+	static const char *const bad_texts[] = {
 		"--synth=some", "--stack=12", "--stack=65536",      "--stack=",         "--freq=0",
 		"--freq=-1",    "--freq=1x",  "--ring=99999999999", "--callchain=later"};
 	struct jp_capture_options set = jp_capture_defaults();
@@ -75,10 +75,10 @@ TEST(capture_options)
 	check(jp_capture_option(&set, "--stacks=8", &err) == 0 &&
 		      jp_capture_option(&set, "--order=snapshot-first", &err) == 0,
 	      "options of other commands are ignored");
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		refused += jp_capture_option(&set, bad[i], &err) == -EINVAL &&
-			   strncmp(err.text, bad[i], strlen(bad[i])) == 0;
-	check(refused == sizeof(bad) / sizeof(bad[0]),
+	for (size_t i = 0; i < sizeof(bad_texts) / sizeof(bad_texts[0]); i++)
+		refused += jp_capture_option(&set, bad_texts[i], &err) == -EINVAL &&
+			   strncmp(err.text, bad_texts[i], strlen(bad_texts[i])) == 0;
+	check(refused == sizeof(bad_texts) / sizeof(bad_texts[0]),
 	      "all %u bad values are refused, with the option's name", refused);
 }
 
@@ -89,14 +89,14 @@ struct seen_samples {
 
 static int check_sample(void *context, const struct jp_event *event)
 {
-	struct seen_samples *seen = context;
+	struct seen_samples *counts = context;
 
 	if (event->type != JP_EVENT_SAMPLE)
 		return 0;
-	seen->nr_samples++;
-	seen->nr_wrong += event->attr != (event->id == 7) || event->time < seen->last ||
-			  event->sample.ip != event->time * 2 || event->tid != 42;
-	seen->last = event->time;
+	counts->nr_samples++;
+	counts->nr_wrong += event->attr != (event->id == 7) || event->time < counts->last ||
+			    event->sample.ip != event->time * 2 || event->tid != 42;
+	counts->last = event->time;
 	return 0;
 }
 
@@ -128,10 +128,10 @@ static void put_sample(struct jp_perfdata_writer *writer, uint64_t id, uint64_t 
 TEST(written_file)
 {
 	enum { PAIRS = 20000, ROUND = 1000 };
-	struct rlimit small, found;
+	struct rlimit small, limit;
 	struct jp_perfdata_summary summary;
 	struct jp_perfdata_writer *writer;
-	struct seen_samples seen = {0};
+	struct seen_samples counts = {0};
 	struct jp_error err = {""};
 	const char *path = scratch_make("perf.data"), *link = scratch_path("link");
 
@@ -142,18 +142,18 @@ TEST(written_file)
 	jp_perfdata_id(writer, 0, 6);
 	jp_perfdata_id(writer, 1, 7);
 	/* In each round, the records of one ring come before those of the other. */
-	for (uint64_t from = 1; from <= PAIRS; from += ROUND) {
-		for (uint64_t i = from; i < from + ROUND; i++)
+	for (uint64_t created = 1; created <= PAIRS; created += ROUND) {
+		for (uint64_t i = created; i < created + ROUND; i++)
 			put_sample(writer, 6, 2 * i);
-		for (uint64_t i = from; i < from + ROUND; i++)
+		for (uint64_t i = created; i < created + ROUND; i++)
 			put_sample(writer, 7, 2 * i + 1);
 		jp_perfdata_round(writer);
 	}
 	check(!jp_perfdata_close(writer, 2, 2 * PAIRS + 1, &err), "it is closed %s", err.text);
-	check(!jp_perfdata_read(path, check_sample, &seen, &summary, &err), "the file is read %s",
+	check(!jp_perfdata_read(path, check_sample, &counts, &summary, &err), "the file is read %s",
 	      err.text);
-	check(seen.nr_samples == 2 * PAIRS && !seen.nr_wrong && summary.attrs == 2,
-	      "%u samples are in order and belong to their events", seen.nr_samples);
+	check(counts.nr_samples == 2 * PAIRS && !counts.nr_wrong && summary.attrs == 2,
+	      "%u samples are in order and belong to their events", counts.nr_samples);
 
 	check(!symlink(path, link) && !create(link, &err) &&
 		      strstr(err.text, "expected a regular file"),
@@ -161,8 +161,8 @@ TEST(written_file)
 	check(!create(scratch_folder(), &err), "a folder is refused: %s", err.text);
 
 	signal(SIGXFSZ, SIG_IGN);
-	getrlimit(RLIMIT_FSIZE, &found);
-	small = (struct rlimit){1 << 20, found.rlim_max};
+	getrlimit(RLIMIT_FSIZE, &limit);
+	small = (struct rlimit){1 << 20, limit.rlim_max};
 	writer = create(path, &err);
 	setrlimit(RLIMIT_FSIZE, &small);
 	for (uint64_t i = 0; writer && i < 100000; i++)
@@ -170,7 +170,7 @@ TEST(written_file)
 	check(writer && jp_perfdata_error(writer) == -EFBIG &&
 		      jp_perfdata_close(writer, 0, 0, &err) == -EFBIG && strstr(err.text, path),
 	      "a failed write is reported on close: %s", err.text);
-	setrlimit(RLIMIT_FSIZE, &found);
+	setrlimit(RLIMIT_FSIZE, &limit);
 }
 
 /* perf considers a data section of size 0 to be from a writer that died. */

@@ -22,9 +22,9 @@ static int fds[2];
 
 static int switches_left; /* number of switches that still succeed */
 
-static int switch_events(struct jp_session *session, bool on, struct jp_error *err)
+static int switch_events(struct jp_session *session, bool enable, struct jp_error *err)
 {
-	return switches_left-- > 0 ? 0 : jp_fail(err, EIO, "no switch %s", on ? "on" : "off");
+	return switches_left-- > 0 ? 0 : jp_fail(err, EIO, "no switch %s", enable ? "on" : "off");
 }
 
 /* Starts the gatekeeper of a session without events, and opens the command's ends of its FIFOs. */
@@ -56,15 +56,15 @@ static void end_gate(struct jp_gate *gate, struct jp_session *session)
 static void check_answer(const char *request, const char *expected)
 {
 	char text[512] = "";
-	size_t used = 0;
+	size_t length = 0;
 
 	if (write(fds[0], request, strlen(request)) != (ssize_t)strlen(request))
 		strcpy(text, "(not written)");
 	else
-		while (used + 1 < sizeof(text) && read(fds[1], text + used, 1) == 1 &&
-		       text[used] != '\n')
-			used++;
-	text[used] = '\0';
+		while (length + 1 < sizeof(text) && read(fds[1], text + length, 1) == 1 &&
+		       text[length] != '\n')
+			length++;
+	text[length] = '\0';
 	check(strncmp(text, expected, strlen(expected)) == 0, "'%.20s' is answered '%s'",
 	      strtok(strdupa(request), "\n") ?: "", text);
 }
@@ -180,14 +180,14 @@ TEST(failing_switches)
 	static const struct jp_gate_policy policy = {.name = "none",
 						     .switch_events = switch_events};
 
-	for (int good = 0; good < 2; good++) {
+	for (int nr_working = 0; nr_working < 2; nr_working++) {
 		struct jp_session session;
 		struct jp_gate *gate = start_gate(&session, &policy);
 
-		switches_left = good;
+		switches_left = nr_working;
 		announce(getpid(), "ok");
-		check_answer("start\n", good ? "ok" : "failed no switch on");
-		if (good)
+		check_answer("start\n", nr_working ? "ok" : "failed no switch on");
+		if (nr_working)
 			check_answer("stop\n", "failed no switch off");
 		end_gate(gate, &session);
 		check(session.worker.error == -EIO && session.complete &&
@@ -247,7 +247,7 @@ static void run_backfill(bool some, struct backfilled *backfilled, const void *r
 	const struct jp_perfdata_event event[JP_STREAMS] = {{&attr, "dummy"}, {&attr, "dummy"}};
 	struct jp_recorder recorder = {.attr = {{0}}};
 	struct jp_session session = {.dir = scratch_folder(), .recorder = &recorder};
-	struct jp_backfill *known;
+	struct jp_backfill *backfill;
 	struct jp_perfdata_summary summary;
 	struct jp_reading reading = {0};
 	struct jp_error err = {""};
@@ -260,7 +260,7 @@ static void run_backfill(bool some, struct backfilled *backfilled, const void *r
 	jp_attr_sideband((struct perf_event_attr *)&attr, &session.options, &recorder.abilities);
 	jp_perf_compute_layout(&attr, 0, &recorder.layout[JP_SIDEBAND]);
 	recorder.writer = jp_perfdata_create(path, event, JP_STREAMS, &err);
-	known = jp_backfill_new(&err);
+	backfill = jp_backfill_new(&err);
 	recorder.opened.some_id[JP_SIDEBAND] = 7;
 	jp_perfdata_id(recorder.writer, JP_SIDEBAND, 7);
 	jp_perfdata_id(recorder.writer, JP_SAMPLING, 8);
@@ -269,29 +269,30 @@ static void run_backfill(bool some, struct backfilled *backfilled, const void *r
 	      "our own maps are read %s", err.text);
 	for (size_t i = 0; i < count && some; i++)
 		if (maps[i].start == (uintptr_t)recorded)
-			record_mapping(known, &maps[i]);
-	check(!jp_backfill_write(&session, known, getpid(), &reading, &err),
+			record_mapping(backfill, &maps[i]);
+	check(!jp_backfill_write(&session, backfill, getpid(), &reading, &err),
 	      "backfill writes its records %s", err.text);
 	check(!jp_perfdata_close(recorder.writer, 0, 0, &err) &&
 		      !jp_perfdata_read(path, collect_event, backfilled, &summary, &err),
 	      "the records are read back %s", err.text);
 	free(maps);
 	free(reading.bytes);
-	jp_backfill_free(known);
+	jp_backfill_free(backfill);
 }
 
 TEST(backfill)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	struct backfilled all = {0}, rest = {0};
-	struct stat old;
+	struct backfilled full = {0}, remaining_records = {0};
+	struct stat old_stat;
 	const char *path = scratch_path("file");
 	void *first_map, *second_map;
 	int fd, index;
 
 	/* Map a file twice, then put another file at its path. */
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	check(fd >= 0 && !ftruncate(fd, (off_t)(2 * page)) && !fstat(fd, &old), "a file is made");
+	check(fd >= 0 && !ftruncate(fd, (off_t)(2 * page)) && !fstat(fd, &old_stat),
+	      "a file is made");
 	first_map = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	second_map = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, (off_t)page);
 	if (!check(first_map != MAP_FAILED && second_map != MAP_FAILED, "the file is mapped twice"))
@@ -300,22 +301,25 @@ TEST(backfill)
 	unlink(path);
 	scratch_write(path, NULL, 0);
 
-	run_backfill(false, &all, NULL);
-	check(all.comms == 1 && all.exec, "without records, the process starts with an exec");
-	check(find_mapping(&all, first_map) >= 0 && find_mapping(&all, second_map) >= 0 &&
-		      all.count > 5,
+	run_backfill(false, &full, NULL);
+	check(full.comms == 1 && full.exec, "without records, the process starts with an exec");
+	check(find_mapping(&full, first_map) >= 0 && find_mapping(&full, second_map) >= 0 &&
+		      full.count > 5,
 	      "all mappings are written");
-	index = find_mapping(&all, first_map);
-	check(index >= 0 && all.inodes[index] == old.st_ino && strlen(all.names[index]) > 10 &&
-		      !strcmp(all.names[index] + strlen(all.names[index]) - 10, " (deleted)"),
+	index = find_mapping(&full, first_map);
+	check(index >= 0 && full.inodes[index] == old_stat.st_ino &&
+		      strlen(full.names[index]) > 10 &&
+		      !strcmp(full.names[index] + strlen(full.names[index]) - 10, " (deleted)"),
 	      "a deleted file keeps its inode and is marked as deleted");
-	run_backfill(true, &rest, first_map);
-	check(find_mapping(&rest, first_map) < 0, "a recorded mapping is not written again");
-	check(find_mapping(&rest, second_map) >= 0,
+	run_backfill(true, &remaining_records, first_map);
+	check(find_mapping(&remaining_records, first_map) < 0,
+	      "a recorded mapping is not written again");
+	check(find_mapping(&remaining_records, second_map) >= 0,
 	      "the second mapping of the same file is written");
-	check(rest.comms == 1 && !rest.exec,
+	check(remaining_records.comms == 1 && !remaining_records.exec,
 	      "if something was recorded, the process does not start with an exec");
-	check(rest.count + 1 == all.count, "all other mappings are written as before");
+	check(remaining_records.count + 1 == full.count,
+	      "all other mappings are written as before");
 	munmap(first_map, page);
 	munmap(second_map, page);
 }

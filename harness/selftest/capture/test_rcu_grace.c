@@ -9,9 +9,9 @@
 
 static bool wait_for_grace(const struct jp_grace *grace)
 {
-	const uint64_t until = jp_clock_now() + 30 * JP_NS_PER_S;
+	const uint64_t end = jp_clock_now() + 30 * JP_NS_PER_S;
 
-	while (!jp_grace_passed(grace) && jp_clock_now() < until)
+	while (!jp_grace_passed(grace) && jp_clock_now() < end)
 		sched_yield();
 	return jp_grace_passed(grace);
 }

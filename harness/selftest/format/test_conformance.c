@@ -189,38 +189,39 @@ static bool cut_procmaps(const char *text, size_t size, char *reason)
 {
 	struct jp_procmap *before = NULL;
 	size_t lines = 0, count_before = 0;
-	bool good = true, bad_line = false;
+	bool is_right = true, bad_line = false;
 
-	for (size_t cut_size = 0; cut_size <= size && good; cut_size++) {
+	for (size_t cut_size = 0; cut_size <= size && is_right; cut_size++) {
 		bool is_line_end = !cut_size || text[cut_size - 1] == '\n';
 		struct jp_procmap *maps;
 		size_t count;
 		/* Exactly as large as the text, so that ASan detects overruns. */
-		char *cut = malloc(cut_size);
+		char *truncated = malloc(cut_size);
 		int ret;
 
 		if (cut_size)
-			memcpy(cut, text, cut_size);
-		ret = jp_procmaps_parse(cut, cut_size, &maps, &count, NULL);
-		free(cut);
+			memcpy(truncated, text, cut_size);
+		ret = jp_procmaps_parse(truncated, cut_size, &maps, &count, NULL);
+		free(truncated);
 		lines += cut_size && is_line_end;
 		bad_line |= is_line_end && ret;
-		good = ret ? !is_line_end || bad_line : is_line_end && !bad_line && count == lines;
+		is_right =
+			ret ? !is_line_end || bad_line : is_line_end && !bad_line && count == lines;
 		if (!ret) {
-			for (size_t i = 0; i < count_before && good; i++)
-				good = before[i].start == maps[i].start &&
-				       before[i].end == maps[i].end &&
-				       before[i].ino == maps[i].ino &&
-				       !strcmp(before[i].name, maps[i].name);
+			for (size_t i = 0; i < count_before && is_right; i++)
+				is_right = before[i].start == maps[i].start &&
+					   before[i].end == maps[i].end &&
+					   before[i].ino == maps[i].ino &&
+					   !strcmp(before[i].name, maps[i].name);
 			free(before);
 			before = maps;
 			count_before = count;
 		}
-		if (!good)
+		if (!is_right)
 			sprintf(reason, "at %zu", cut_size);
 	}
 	free(before);
-	return good;
+	return is_right;
 }
 
 /* Cuts a perf map at every byte. Every cut must be readable. Of cuts at the end of a line, a
@@ -231,18 +232,18 @@ static bool cut_perf_map(const char *path, const char *text, size_t size, char *
 
 	for (size_t cut_size = size + 1; cut_size-- > 0;) {
 		struct jp_perf_map *map = NULL;
-		uint64_t bad;
+		uint64_t nr_bad;
 
 		if (!truncate(path, cut_size))
 			map = read_perf_map(path, -1, NULL);
-		bad = map ? jp_perf_map_bad_lines(map) : UINT64_MAX;
+		nr_bad = map ? jp_perf_map_bad_lines(map) : UINT64_MAX;
 		jp_perf_map_free(map);
-		if (!map || ((!cut_size || text[cut_size - 1] == '\n') && bad > max)) {
+		if (!map || ((!cut_size || text[cut_size - 1] == '\n') && nr_bad > max)) {
 			sprintf(reason, "at %zu", cut_size);
 			return false;
 		}
 		if (!cut_size || text[cut_size - 1] == '\n')
-			max = bad;
+			max = nr_bad;
 	}
 	return max == 0;
 }
@@ -273,17 +274,18 @@ static struct dump_end read_dump(const char *path, size_t max)
 /* Cuts a jitdump at every byte. A cut is a clean end only after the header or a record. */
 static bool cut_jitdump(const char *path, const char *full_path, size_t size, char *reason)
 {
-	struct dump_end all = read_dump(full_path, SIZE_MAX);
-	size_t clean = 0, expected = all.opened ? 1 + all.records + all.skipped : 0;
+	struct dump_end complete = read_dump(full_path, SIZE_MAX);
+	size_t clean = 0, expected = complete.opened ? 1 + complete.records + complete.skipped : 0;
 
 	for (size_t cut_size = size + 1; cut_size-- > 0;) {
-		struct dump_end cut;
+		struct dump_end truncated;
 
 		if (truncate(path, cut_size))
 			return false;
-		cut = read_dump(path, SIZE_MAX);
-		clean += cut.clean;
-		if (cut.records > all.records || cut.sum != read_dump(full_path, cut.records).sum) {
+		truncated = read_dump(path, SIZE_MAX);
+		clean += truncated.clean;
+		if (truncated.records > complete.records ||
+		    truncated.sum != read_dump(full_path, truncated.records).sum) {
 			sprintf(reason, "at %zu", cut_size);
 			return false;
 		}
@@ -296,18 +298,18 @@ static bool cut_one(const char *path, const char *copy, char *reason)
 {
 	size_t size;
 	char *text = jp_file_read(path, SIZE_MAX - 1, &size, NULL);
-	bool good = false;
+	bool is_right = false;
 
 	if (text && scratch_write(copy, text, size)) {
 		if (strstr(path, "/procmaps/"))
-			good = cut_procmaps(text, size, reason);
+			is_right = cut_procmaps(text, size, reason);
 		else if (strstr(path, "/perf_map/"))
-			good = cut_perf_map(copy, text, size, reason);
+			is_right = cut_perf_map(copy, text, size, reason);
 		else
-			good = cut_jitdump(copy, path, size, reason);
+			is_right = cut_jitdump(copy, path, size, reason);
 	}
 	free(text);
-	return good;
+	return is_right;
 }
 
 TEST(conformance)
@@ -329,9 +331,9 @@ TEST(conformance)
 		check(paths.gl_pathc >= 10, "there are %zu files %s", paths.gl_pathc, patterns[i]);
 		for (size_t j = 0; j < paths.gl_pathc; j++) {
 			char reason[128] = "";
-			bool good = cut_one(paths.gl_pathv[j], copy, reason);
+			bool is_right = cut_one(paths.gl_pathv[j], copy, reason);
 
-			check(good, "%s survives cuts: %s", paths.gl_pathv[j] + strlen(SET),
+			check(is_right, "%s survives cuts: %s", paths.gl_pathv[j] + strlen(SET),
 			      reason);
 		}
 		globfree(&paths);

@@ -46,12 +46,12 @@ const char *fuzz_folder(void)
 	return folder;
 }
 
-static uint64_t draw_number(uint64_t below)
+static uint64_t draw_number(uint64_t child_end)
 {
 	state ^= state << 13;
 	state ^= state >> 7;
 	state ^= state << 17;
-	return below ? (state >> 11) % below : 0;
+	return child_end ? (state >> 11) % child_end : 0;
 }
 
 static void die(const char *operation)
@@ -199,14 +199,14 @@ static void cut_out(size_t offset, size_t size)
 
 static void splice_seed(void)
 {
-	const struct bytes *from = &seeds[draw_number(nr_seeds)];
+	const struct bytes *seed_bytes = &seeds[draw_number(nr_seeds)];
 	size_t size = 1 + draw_number(draw_number(4) ? 64 : 4096),
 	       offset = draw_number(input.size + 1), start;
 	bool insert = draw_number(2);
 
-	if (size > from->size)
-		size = from->size;
-	start = draw_number(from->size - size + 1);
+	if (size > seed_bytes->size)
+		size = seed_bytes->size;
+	start = draw_number(seed_bytes->size - size + 1);
 	if (draw_number(2)) {
 		start -= start % 8;
 		offset -= offset % 8;
@@ -219,7 +219,7 @@ static void splice_seed(void)
 		memmove(input.pos + offset + size, input.pos + offset, input.size - offset);
 		input.size += size;
 	}
-	memcpy(input.pos + offset, from->pos + start, size);
+	memcpy(input.pos + offset, seed_bytes->pos + start, size);
 }
 
 static void change_input(void)

@@ -28,12 +28,12 @@ static const char *read_below(int root, const char *path)
 	};
 	struct jp_inject_dumps dumps = {.markers = markers, .nr_markers = 2};
 	struct jp_inject_summary summary = {0};
-	const struct jp_inject_read read = {
+	const struct jp_inject_read reading = {
 		.root = root, .summary = &summary, .report = append_message};
 	struct jp_error err;
 
 	*messages = '\0';
-	check(!jp_inject_read(&dumps, &read, &err) && summary.refused, "such a dump is refused");
+	check(!jp_inject_read(&dumps, &reading, &err) && summary.refused, "such a dump is refused");
 	return messages;
 }
 
@@ -118,7 +118,7 @@ static void search_owner(size_t count)
 	struct jp_marker *markers = allocate(count, sizeof(*markers));
 	struct jp_inject_dumps dumps = {.markers = markers, .nr_markers = count};
 	struct jp_inject_summary summary = {0};
-	const struct jp_inject_read read = {
+	const struct jp_inject_read reading = {
 		.root = -1, .summary = &summary, .report = append_message};
 	struct jp_error err;
 
@@ -126,7 +126,7 @@ static void search_owner(size_t count)
 		markers[i] = (struct jp_marker){
 			.pid = (uint32_t)i, .path = (char *)path, .has_identity = true, .ino = 1};
 	start_cost();
-	check(!jp_inject_read(&dumps, &read, &err) && summary.refused == count,
+	check(!jp_inject_read(&dumps, &reading, &err) && summary.refused == count,
 	      "the dump is refused for all of %zu processes", count);
 	free(markers);
 	end_cost();
@@ -137,13 +137,13 @@ static void search_owner(size_t count)
 static void test_growth_of_owners(void)
 {
 	enum { FEW = 1000, MANY = 20 * FEW };
-	double few;
+	double few_owners;
 
 	search_owner(FEW);
-	few = (double)cost;
+	few_owners = (double)cost;
 	search_owner(MANY);
-	check((double)cost < 60 * few, "%d processes take %.1f times as long as %d", MANY,
-	      (double)cost / few, FEW);
+	check((double)cost < 60 * few_owners, "%d processes take %.1f times as long as %d", MANY,
+	      (double)cost / few_owners, FEW);
 }
 
 /* Tests which of the processes that mapped the dump owns it: only its mapping is not refused. */
@@ -178,7 +178,7 @@ static void test_owners(void)
 		struct jp_marker markers[3];
 		struct jp_inject_dumps dumps = {.markers = markers, .nr_markers = 3};
 		struct jp_inject_summary summary = {0};
-		const struct jp_inject_read read = {
+		const struct jp_inject_read reading = {
 			.root = -1, .summary = &summary, .report = append_message};
 		struct jp_error err;
 		size_t times = 0;
@@ -192,18 +192,18 @@ static void test_owners(void)
 							       !rows[i].processes[j].is_mapped};
 		/* Reading fails with a message, since the dump is empty. */
 		*messages = '\0';
-		check(!jp_inject_read(&dumps, &read, &err), "the dump is offered to all");
+		check(!jp_inject_read(&dumps, &reading, &err), "the dump is offered to all");
 		for (const char *pos = messages; (pos = strstr(pos, "the file has 0")); pos++)
 			times++;
 		check(times == (rows[i].reads >= 0), "the owner is %s: %s", rows[i].label,
 		      messages);
 		for (int j = 0; j < 3; j++) {
 			char line[64];
-			const bool right = rows[i].processes[j].is_mapped;
+			const bool is_right = rows[i].processes[j].is_mapped;
 
 			snprintf(line, sizeof(line), "process %u mapped it, too",
 				 rows[i].processes[j].pid);
-			if (right || j == rows[i].reads)
+			if (is_right || j == rows[i].reads)
 				check(!strstr(messages, line) == (j == rows[i].reads),
 				      "the owner is %s; process %u is refused", rows[i].label,
 				      rows[i].processes[j].pid);

@@ -13,7 +13,7 @@ enum { RX = JP_PROT_READ | JP_PROT_EXEC };
 static void map_and_add_code(size_t count)
 {
 	struct jp_inject_spaces *spaces = jp_inject_spaces_new();
-	size_t pieces = 0, right = 0;
+	size_t pieces = 0, nr_right = 0;
 	int failed = 0;
 
 	if (!spaces)
@@ -27,10 +27,11 @@ static void map_and_add_code(size_t count)
 
 		failed = jp_inject_spaces_code(spaces, PID, page, CODE, true);
 		for (; !failed && jp_inject_spaces_piece(spaces, &event, &piece) > 0; pieces++)
-			right += piece.start == page + CODE && piece.end == end;
+			nr_right += piece.start == page + CODE && piece.end == end;
 		failed = failed ?: jp_inject_spaces_map(spaces, &event, true);
 	}
-	check(!failed && pieces == count && right == count, "each record adds one piece of a page");
+	check(!failed && pieces == count && nr_right == count,
+	      "each record adds one piece of a page");
 	jp_inject_spaces_free(spaces);
 	end_cost();
 }

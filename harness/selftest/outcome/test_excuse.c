@@ -43,38 +43,41 @@ static const struct jp_expectation *find(const struct jp_case *cas, const char *
 
 TEST(excuses_by_values)
 {
-	const struct jp_findings none = {0};
+	const struct jp_findings no_findings = {0};
 	struct jp_case cas = {
 		.workload_argv = workload, .capture_argv = capture, .publish = "map:made"};
-	const struct jp_expectation *allow = find(&cas, "made.a", "gone", &none);
+	const struct jp_expectation *allow = find(&cas, "made.a", "gone", &no_findings);
 
 	check(allow && !strcmp(allow->limit, "made.most") && !strcmp(allow->reason, "a limit"),
 	      "a limit of every case has its bound and its reason");
-	check(find(&cas, "made.bc", "gone", &none), "metrics are patterns");
-	check(!find(&cas, "made.a", "other", &none), "another cause has no excuse");
-	check(!find(&cas, "made.ab", "gone", &none), "another metric has no excuse");
-	check(find(&cas, "made.value", "any", &none), "an option excuses");
-	check(find(&cas, "made.fault", "two", &none), "a fault excuses");
+	check(find(&cas, "made.bc", "gone", &no_findings), "metrics are patterns");
+	check(!find(&cas, "made.a", "other", &no_findings), "another cause has no excuse");
+	check(!find(&cas, "made.ab", "gone", &no_findings), "another metric has no excuse");
+	check(find(&cas, "made.value", "any", &no_findings), "an option excuses");
+	check(find(&cas, "made.fault", "two", &no_findings), "a fault excuses");
 	cas.step.command = "move 3";
-	check(find(&cas, "made.step", "any", &none), "a step excuses");
+	check(find(&cas, "made.step", "any", &no_findings), "a step excuses");
 	cas.step.command = "remove";
-	check(!find(&cas, "made.step", "any", &none), "another step does not");
+	check(!find(&cas, "made.step", "any", &no_findings), "another step does not");
 	cas.workload_argv = unknown;
-	check(!find(&cas, "made.a", "gone", &none), "an unknown workload has no excuse");
+	check(!find(&cas, "made.a", "gone", &no_findings), "an unknown workload has no excuse");
 	cas.workload_argv = workload;
 	cas.publish = "map";
-	check(!find(&cas, "made.fault", "two", &none), "without the fault there is no excuse");
+	check(!find(&cas, "made.fault", "two", &no_findings),
+	      "without the fault there is no excuse");
 	cas.inject = "cut";
-	check(!find(&cas, "made.value", "any", &none), "a word that the case must not have counts");
+	check(!find(&cas, "made.value", "any", &no_findings),
+	      "a word that the case must not have counts");
 	cas.inject = "tool";
-	check(!find(&cas, "made.inject", "any", &none), "the profiler alone is not its option");
+	check(!find(&cas, "made.inject", "any", &no_findings),
+	      "the profiler alone is not its option");
 	cas.inject_with = inject_with;
-	check(find(&cas, "made.inject", "any", &none), "an option of an inject excuses");
-	allow = find(&cas, "made.a", "gone", &none);
+	check(find(&cas, "made.inject", "any", &no_findings), "an option of an inject excuses");
+	allow = find(&cas, "made.a", "gone", &no_findings);
 	check(allow && !strcmp(allow->reason, "without a bound"),
 	      "of two excuses the one without a bound counts");
 	cas.control = "made";
-	check(!find(&cas, "made.a", "gone", &none), "a control has no excuse");
+	check(!find(&cas, "made.a", "gone", &no_findings), "a control has no excuse");
 }
 
 /* Returns the outcome of a case in which @count of @total are lost. */
@@ -131,7 +134,7 @@ static enum jp_outcome judge_images(struct jp_exception exception, const char *c
 
 TEST(images)
 {
-	const struct jp_exception anywhere = {0}, later = {.in_later = 10},
+	const struct jp_exception anywhere = {0}, later_exception = {.in_later = 10},
 				  some = {.in_first = 1, .in_later = 9},
 				  passed_on = {.inherited = 10},
 				  killed = {.in_later = 10, .in_killed = 10},
@@ -145,16 +148,16 @@ TEST(images)
 					  .in_first = 5, .in_later = 5, .shared = 4, .replaced = 5};
 
 	check(judge_images(anywhere, "part", "map:half") == JP_PASS &&
-		      judge_images(later, "part", "map:half") == JP_PASS &&
+		      judge_images(later_exception, "part", "map:half") == JP_PASS &&
 		      judge_images(passed_on, "part", "map:half") == JP_PASS,
 	      "a fault of forked processes excuses what they lack");
 	check(judge_images(some, "part", "map:half") == JP_FAIL,
 	      "it does not excuse the first process");
-	check(judge_images(later, "part", "map") == JP_FAIL,
+	check(judge_images(later_exception, "part", "map") == JP_FAIL,
 	      "without the fault nothing is excused");
 	check(judge_images(killed, "torn", "map") == JP_PASS, "killed processes may lack it");
 	check(judge_images(alive, "torn", "map") == JP_FAIL, "another process may not");
-	check(judge_images(later, "nested", "map") == JP_PASS &&
+	check(judge_images(later_exception, "nested", "map") == JP_PASS &&
 		      judge_images(some, "nested", "map") == JP_FAIL,
 	      "forked images have an excuse, the launched one has none");
 	check(judge_images(older, "old", "map") == JP_PASS &&

@@ -14,7 +14,7 @@ TEST(wilson)
 	static const struct {
 		uint64_t k, n;
 		double lo, hi;
-	} known[] = {
+	} intervals[] = {
 		{0, 10, 0, 0.277533},
 		{5, 10, 0.236593, 0.763407},
 		{10, 10, 0.722467, 1},
@@ -24,11 +24,11 @@ TEST(wilson)
 	};
 	double lo, hi;
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		jp_wilson(known[i].k, known[i].n, &lo, &hi);
-		check(fabs(lo - known[i].lo) < 1e-6 && fabs(hi - known[i].hi) < 1e-6,
-		      "Wilson's interval of %d of %d is [%g, %g]", (int)known[i].k, (int)known[i].n,
-		      lo, hi);
+	for (size_t i = 0; i < sizeof(intervals) / sizeof(intervals[0]); i++) {
+		jp_wilson(intervals[i].k, intervals[i].n, &lo, &hi);
+		check(fabs(lo - intervals[i].lo) < 1e-6 && fabs(hi - intervals[i].hi) < 1e-6,
+		      "Wilson's interval of %d of %d is [%g, %g]", (int)intervals[i].k,
+		      (int)intervals[i].n, lo, hi);
 	}
 	jp_wilson(0, 0, &lo, &hi);
 	check(lo == 0 && hi == 1, "Wilson's interval of 0 of 0 is [0, 1]");
@@ -351,9 +351,9 @@ TEST(good_file)
 		"\twhen perf 6.1..6.12: broken.chain allow max-stack <=2, m =1 # then\n"
 		"\tm =0\n";
 	struct jp_error err = {""};
-	struct jp_cases *cases = parse_study(text, &err), *again;
+	struct jp_cases *cases = parse_study(text, &err), *reread;
 	struct jp_exception exception = {.metric = "broken.chain", .cause = "max-stack"};
-	const struct jp_case *cas, *three;
+	const struct jp_case *cas, *third_case;
 	struct jp_case fewer;
 	const struct jp_table *names;
 
@@ -384,15 +384,15 @@ TEST(good_file)
 	strcpy(exception.metric, "broken.dump");
 	check(!jp_expect_find_allowance(cas, 0, &exception),
 	      "a cause of another metric is not allowed");
-	again = parse_case("case a/b check : w : c\n\tbroken.chain allow depth-limit =1 # r\n",
-			   &err);
+	reread = parse_case("case a/b check : w : c\n\tbroken.chain allow depth-limit =1 # r\n",
+			    &err);
 	strcpy(exception.metric, "broken.chain");
-	check(again && jp_expect_find_allowance(&again->cases[0], 0, &exception),
+	check(reread && jp_expect_find_allowance(&reread->cases[0], 0, &exception),
 	      "a cause's id allows the validators' words for it %s", err.text);
 	exception.cause = "dump-end";
-	check(again && !jp_expect_find_allowance(&again->cases[0], 0, &exception),
+	check(reread && !jp_expect_find_allowance(&reread->cases[0], 0, &exception),
 	      "a cause's id allows no other word");
-	jp_cases_free(again);
+	jp_cases_free(reread);
 	check(!cases->cases[1].check && cases->cases[1].samples == 2000, "defaults are set");
 	check(!strcmp(cases->tables[0].rows[0].cells[0].name, "study/one") &&
 		      !strcmp(cases->tables[0].rows[0].cells[1].name, "-") &&
@@ -410,28 +410,29 @@ TEST(good_file)
 		      !strcmp(names->rows[0].cells[1].name, "impossible") &&
 		      !strcmp(names->rows[0].cells[1].rule, "another"),
 	      "cells with rules are read");
-	three = &cases->cases[2];
-	check(!cas->publish && !cas->inject && !strcmp(three->publish, "jitdump:zero-tail") &&
-		      !strcmp(three->inject, "cut"),
+	third_case = &cases->cases[2];
+	check(!cas->publish && !cas->inject && !strcmp(third_case->publish, "jitdump:zero-tail") &&
+		      !strcmp(third_case->inject, "cut"),
 	      "publish and inject are read");
 	exception.cause = "max-stack";
 	strcpy(exception.metric, "broken.chain");
-	check(jp_expect_scopes(three, "{\"tools\": {\"perf\": \"6.1.170\"}}") == 0 &&
-		      jp_expect_find_allowance(three, 0, &exception),
+	check(jp_expect_scopes(third_case, "{\"tools\": {\"perf\": \"6.1.170\"}}") == 0 &&
+		      jp_expect_find_allowance(third_case, 0, &exception),
 	      "a scope that holds is used");
-	check(jp_expect_scopes(three, "{\"tools\": {\"perf\": \"7.2\"}}") == 3 &&
-		      !jp_expect_find_allowance(three, 3, &exception),
+	check(jp_expect_scopes(third_case, "{\"tools\": {\"perf\": \"7.2\"}}") == 3 &&
+		      !jp_expect_find_allowance(third_case, 3, &exception),
 	      "a scope that does not hold is not used");
-	again = parse_case(cas->text, &err);
-	check(again && again->nr_cases == 1 && !strcmp(again->cases[0].name, "study/one") &&
-		      !strcmp(again->cases[0].study, "study") &&
-		      again->cases[0].nr_expectations == 3 &&
-		      !strcmp(again->cases[0].text, cas->text),
+	reread = parse_case(cas->text, &err);
+	check(reread && reread->nr_cases == 1 && !strcmp(reread->cases[0].name, "study/one") &&
+		      !strcmp(reread->cases[0].study, "study") &&
+		      reread->cases[0].nr_expectations == 3 &&
+		      !strcmp(reread->cases[0].text, cas->text),
 	      "parsing a case's own text gives the same case %s", err.text);
-	jp_cases_free(again);
-	again = parse_case("case a/b check : w : c\n\tm allow x # r\n", &err);
-	check(again && again->nr_cases == 1, "a run recorded without bounds is read %s", err.text);
-	jp_cases_free(again);
+	jp_cases_free(reread);
+	reread = parse_case("case a/b check : w : c\n\tm allow x # r\n", &err);
+	check(reread && reread->nr_cases == 1, "a run recorded without bounds is read %s",
+	      err.text);
+	jp_cases_free(reread);
 	jp_cases_free(cases);
 }
 
@@ -495,12 +496,13 @@ TEST(variants)
 	      "defaults can be ended");
 	for (size_t i = 0; i < cases->nr_cases; i++) {
 		const struct jp_case *cas = &cases->cases[i];
-		struct jp_cases *again = parse_case(cas->text, NULL);
+		struct jp_cases *reread = parse_case(cas->text, NULL);
 
-		check(again && again->nr_cases == 1 && !strcmp(again->cases[0].text, cas->text) &&
-			      again->cases[0].nr_expectations == cas->nr_expectations,
+		check(reread && reread->nr_cases == 1 &&
+			      !strcmp(reread->cases[0].text, cas->text) &&
+			      reread->cases[0].nr_expectations == cas->nr_expectations,
 		      "%s: parsing its text gives the same case", cas->name);
-		jp_cases_free(again);
+		jp_cases_free(reread);
 	}
 	jp_cases_free(cases);
 }

@@ -16,7 +16,7 @@ TEST(unbalanced_accounts)
 	struct jp_accounts accounts = {0};
 	struct jp_account *samples = jp_accounts_open(&accounts, "samples");
 	const struct jp_account own = {.total = 9}, code = {.of = "samples", .part = "code"},
-				none = {.of = "samples", .part = "kernel"},
+				no_account = {.of = "samples", .part = "kernel"},
 				missing = {.of = "records", .part = "code"};
 
 	if (!samples || jp_account_count(samples, "native", 3) ||
@@ -24,7 +24,7 @@ TEST(unbalanced_accounts)
 		exit(99);
 	check(jp_account_total(&accounts, &own) == 9, "an account has its own total");
 	check(jp_account_total(&accounts, &code) == 4, "a total can be a class of another account");
-	check(jp_account_total(&accounts, &none) == 0, "an empty class gives a total of 0");
+	check(jp_account_total(&accounts, &no_account) == 0, "an empty class gives a total of 0");
 	check(jp_account_total(&accounts, &missing) == UINT64_MAX,
 	      "a missing account gives no total");
 	jp_accounts_free(&accounts);

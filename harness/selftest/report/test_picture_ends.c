@@ -65,15 +65,15 @@ TEST(records)
 
 TEST(processes)
 {
-	const struct jp_event other = {
+	const struct jp_event other_event = {
 		.type = JP_EVENT_EXIT, .pid = PID, .tid = PID + 1, .time = 40};
 
 	CHECK_EVENTS("exec", 30, MADE_EVENT(COMM, PID, 30, .comm = {.exec = true}));
 	CHECK_EVENTS("another name", UINT64_MAX, MADE_EVENT(COMM, PID, 30));
 	CHECK_EVENTS("exit", 30, MADE_EVENT(EXIT, PID, 30));
-	CHECK_EVENTS("exit of one thread", UINT64_MAX, other);
+	CHECK_EVENTS("exit of one thread", UINT64_MAX, other_event);
 	CHECK_EVENTS("exit of the main thread, then of the last one", 40, MADE_EVENT(EXIT, PID, 30),
-		     other);
+		     other_event);
 	CHECK_EVENTS("exit of the main thread alone", UINT64_MAX, MADE_EVENT(EXIT, PID, 30),
 		     MADE_EVENT(SAMPLE, PID, 35, .sample = {.user = true}));
 	CHECK_EVENTS("exit, and another process with the pid", 30, MADE_EVENT(EXIT, PID, 30),

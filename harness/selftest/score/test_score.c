@@ -10,16 +10,16 @@
 
 static const struct jp_role invented_role = {.column = "invented"};
 
-/* Returns the cell `invented` for @wrong of @judged stacks and @impossible samples. */
-static struct jp_score_cell fill_cell(uint64_t wrong, uint64_t judged, uint64_t impossible,
+/* Returns the cell `invented` for @nr_wrong of @judged stacks and @impossible samples. */
+static struct jp_score_cell fill_cell(uint64_t nr_wrong, uint64_t judged, uint64_t impossible,
 				      double *share)
 {
 	struct jp_score_row row = {0};
 	struct jp_findings *findings = &row.result.findings;
 
 	findings->judged[0] = true;
-	findings->verdicts[0][JP_WRONG] = wrong;
-	findings->verdicts[0][JP_EXACT] = judged - wrong;
+	findings->verdicts[0][JP_WRONG] = nr_wrong;
+	findings->verdicts[0][JP_EXACT] = judged - nr_wrong;
 	jp_findings_add_with_role(findings, &invented_role,
 				  jp_metric_count("samples.impossible", impossible));
 	jp_score_fill(&row);

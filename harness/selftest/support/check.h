@@ -12,18 +12,19 @@
 
 static unsigned int checks, failures;
 
-/* Prints one TAP line; @fmt describes the condition. Returns @good. */
-__attribute__((format(printf, 2, 3), unused)) static bool check(bool good, const char *fmt, ...)
+/* Prints one TAP line; @fmt describes the condition. Returns @condition. */
+__attribute__((format(printf, 2, 3), unused)) static bool check(bool condition, const char *fmt,
+								...)
 {
 	__builtin_va_list ap;
 
-	printf("%s %u - ", good ? "ok" : "not ok", ++checks);
+	printf("%s %u - ", condition ? "ok" : "not ok", ++checks);
 	__builtin_va_start(ap, fmt);
 	vprintf(fmt, ap);
 	__builtin_va_end(ap);
 	putchar('\n');
-	failures += !good;
-	return good;
+	failures += !condition;
+	return condition;
 }
 
 /* A test of the program. */

@@ -145,14 +145,14 @@ static __attribute__((always_inline)) inline bool fail_read(void)
 	return fail_call(FAILING_READ, EIO) || fail_call(FAILING_SIGNAL, EINTR);
 }
 
-ssize_t read(int fd, void *to, size_t size)
+ssize_t read(int fd, void *buffer, size_t size)
 {
-	return fail_read() ? -1 : syscall(SYS_read, fd, to, size);
+	return fail_read() ? -1 : syscall(SYS_read, fd, buffer, size);
 }
 
-ssize_t pread(int fd, void *to, size_t size, off_t offset)
+ssize_t pread(int fd, void *buffer, size_t size, off_t offset)
 {
-	return fail_read() ? -1 : syscall(SYS_pread64, fd, to, size, offset);
+	return fail_read() ? -1 : syscall(SYS_pread64, fd, buffer, size, offset);
 }
 
 ssize_t write(int fd, const void *from, size_t size)

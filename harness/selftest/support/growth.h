@@ -33,11 +33,11 @@ static inline void end_cost(void)
 static inline void check_growth(const char *items, void (*run)(size_t count))
 {
 	enum { FEW = 2000, MANY = 10 * FEW };
-	double few;
+	double few_owners;
 
 	run(FEW);
-	few = (double)cost;
+	few_owners = (double)cost;
 	run(MANY);
-	check((double)cost < 40 * few, "%d %s take %.1f times as long as %d", MANY, items,
-	      (double)cost / few, FEW);
+	check((double)cost < 40 * few_owners, "%d %s take %.1f times as long as %d", MANY, items,
+	      (double)cost / few_owners, FEW);
 }

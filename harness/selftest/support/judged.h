@@ -33,23 +33,23 @@ __attribute__((unused)) static void free_truth_index(struct jp_truth *truth)
 	jp_acts_of_free(&truth->acts_of);
 }
 
-/* Judges @count @events by the validator @which. Returns its metric @name, or {.k = UINT64_MAX} if
- * the validator does not report it. Sets the variables above. */
-static struct jp_metric judge(const char *which, const struct jp_evidence *evidence,
+/* Judges @count @events by the validator @metric_name. Returns its metric @name, or {.k =
+ * UINT64_MAX} if the validator does not report it. Sets the variables above. */
+static struct jp_metric judge(const char *metric_name, const struct jp_evidence *evidence,
 			      const struct jp_event *events, size_t count, const char *name)
 {
 	static const struct jp_asked asked_names = {.names = true};
-	const struct jp_validator *validator = jp_registry_find(JP_VALIDATOR, which);
+	const struct jp_validator *validator = jp_registry_find(JP_VALIDATOR, metric_name);
 	struct jp_spans truth = {0}, spans = {0};
-	struct jp_perfdata_summary held = {0};
+	struct jp_perfdata_summary summary = {0};
 	struct jp_view view = {.evidence = evidence,
 			       .asked = &asked_names,
 			       .truth = &truth,
 			       .recorded = &spans,
 			       .machine = jp_machine_find(EM_X86_64),
 			       .spaces = jp_replay_new(),
-			       .summary = &held};
-	struct jp_metric found = {.k = UINT64_MAX};
+			       .summary = &summary};
+	struct jp_metric result = {.k = UINT64_MAX};
 	const struct jp_metric *metric;
 	struct jp_error err = {""};
 	int failed;
@@ -63,7 +63,7 @@ static struct jp_metric judge(const char *which, const struct jp_evidence *evide
 	if (!failed && validator->begin)
 		failed = validator->begin(&view, &err);
 	for (size_t i = 0; i < count && !failed; i++) {
-		held.samples += events[i].type == JP_EVENT_SAMPLE;
+		summary.samples += events[i].type == JP_EVENT_SAMPLE;
 		failed = validator->advance_to ? validator->advance_to(&view, events[i].time) : 0;
 		failed = failed ?: jp_replay_apply(view.spaces, &events[i]);
 		failed = failed ?: jp_spans_apply_event(&spans, view.spaces, &events[i]);
@@ -72,7 +72,7 @@ static struct jp_metric judge(const char *which, const struct jp_evidence *evide
 	failed = failed ?: jp_spans_index(&spans) ?: validator->end(&view, &err);
 	metric = failed ? NULL : jp_findings_find_metric(&view.findings, name);
 	if (metric)
-		found = *metric;
+		result = *metric;
 	exceptions = view.findings.nr_exceptions;
 	exception_counts = 0;
 	for (size_t i = 0; i < view.findings.nr_exceptions; i++)
@@ -87,5 +87,5 @@ static struct jp_metric judge(const char *which, const struct jp_evidence *evide
 	jp_spans_free(&spans);
 	jp_spans_free(&truth);
 	jp_replay_free(view.spaces);
-	return found;
+	return result;
 }

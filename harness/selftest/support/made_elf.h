@@ -117,10 +117,10 @@ struct made_symbol {
 	uint16_t section;
 };
 
-/* Appends a string table, and a section @called with the symbol table. Returns the header of the
- * symbol table. */
+/* Appends a string table, and a section @section_name with the symbol table. Returns the header of
+ * the symbol table. */
 __attribute__((unused)) static Elf64_Shdr *elf_made_symbols(struct elf_made *made,
-							    const char *called, uint32_t type,
+							    const char *section_name, uint32_t type,
 							    const struct made_symbol *symbols,
 							    size_t count)
 {
@@ -142,7 +142,7 @@ __attribute__((unused)) static Elf64_Shdr *elf_made_symbols(struct elf_made *mad
 			snprintf(names + length, sizeof(names) - length, "%s", symbols[i].name) + 1;
 	}
 	elf_made_section(made, ".strtab", SHT_STRTAB, names, length)->sh_flags = 0;
-	head = elf_made_section(made, called, type, table, count * sizeof(*table));
+	head = elf_made_section(made, section_name, type, table, count * sizeof(*table));
 	head->sh_link = made->count - 2;
 	head->sh_entsize = sizeof(*table);
 	return head;

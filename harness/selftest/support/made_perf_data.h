@@ -36,12 +36,12 @@ static void perf_file_begin(struct perf_file *file, const struct jp_perf_attr *a
 		.attr_size = 120 + sizeof(struct jp_perf_section),
 		.attrs = {sizeof(header), 120 + sizeof(struct jp_perf_section)},
 	};
-	const struct jp_perf_section none = {0};
+	const struct jp_perf_section no_sections = {0};
 
 	file->size = 0;
 	perf_file_put(file, &header, sizeof(header));
 	perf_file_put(file, attr, 120);
-	perf_file_put(file, &none, sizeof(none));
+	perf_file_put(file, &no_sections, sizeof(no_sections));
 }
 
 /* Appends a record: a perf_event_header and @body of @size bytes. */
@@ -88,12 +88,12 @@ __attribute__((unused)) static void perf_file_old_header(struct perf_file *file)
 {
 	enum { OLD = offsetof(struct jp_perf_file_header, features) };
 	struct jp_perf_file_header *header = perf_file_header(file);
-	const size_t less = sizeof(*header) - OLD;
+	const size_t nr_omitted = sizeof(*header) - OLD;
 
 	header->size = OLD;
-	header->attrs.offset -= less;
-	header->data.offset -= less;
-	file->size -= less;
+	header->attrs.offset -= nr_omitted;
+	header->data.offset -= nr_omitted;
+	file->size -= nr_omitted;
 	memmove(file->bytes + OLD, file->bytes + sizeof(*header), file->size - OLD);
 }
 

@@ -56,7 +56,7 @@ static const char *const kind_names[FAILING_KINDS] = {[FAILING_MEMORY] = "memory
 
 /* Runs @subject while the @nth call of @kind fails. Returns what is wrong, or NULL. */
 static const char *fail_once(const struct subject *subject, enum failing_kind kind,
-			     unsigned long nth, uint64_t good, long live)
+			     unsigned long nth, uint64_t expected_digest, long nr_live)
 {
 	struct jp_error err = {""}, noted;
 	bool failed;
@@ -68,34 +68,35 @@ static const char *fail_once(const struct subject *subject, enum failing_kind ki
 	ret = subject->run(subject->path, &err);
 	failing_end();
 	failed = jp_shortage_describe(noted.text, sizeof(noted.text));
-	if (failing.live != live)
+	if (failing.live != nr_live)
 		return "memory leaks";
 	if (ret < 0 && !*err.text)
 		return "an error without a message";
 	if (kind == FAILING_SIGNAL && (failed || ret < 0))
 		return "EINTR is an error";
-	return failed || ret < 0 || digest == good ? NULL : "another result without an error";
+	return failed || ret < 0 || digest == expected_digest ? NULL
+							      : "another result without an error";
 }
 
 static void fail_each(const struct subject *subject, enum failing_kind kind)
 {
-	unsigned long bad = 0, tried = 0, calls;
+	unsigned long nr_bad = 0, nr_tried = 0, calls;
 	const char *reason = NULL;
 	struct jp_error err;
-	uint64_t good;
-	long live;
+	uint64_t expected_digest;
+	long nr_live;
 	int ret;
 
 	/* Run twice, since libraries allocate permanent memory in the first run. */
 	jp_shortage_begin();
 	ret = subject->run(subject->path, &err);
-	live = failing.live;
+	nr_live = failing.live;
 	digest = 0;
 	failing_begin(kind, 0);
 	ret = subject->run(subject->path, &err) ?: ret;
 	calls = failing_end();
-	good = digest;
-	if (ret < 0 || failing.live != live) {
+	expected_digest = digest;
+	if (ret < 0 || failing.live != nr_live) {
 		check(false, "%s works while no call fails: %s", subject->name,
 		      ret ? err.text : "leaks");
 		return;
@@ -103,31 +104,31 @@ static void fail_each(const struct subject *subject, enum failing_kind kind)
 	/* Fail the first call from each chain of callers. Of the other calls, fail fewer the higher
 	 * their number is. */
 	for (unsigned long nth = 1, first = 0, next = 1; nth <= calls; nth++) {
-		const bool new = first < failing.nr_first &&failing.first[first] == nth;
-		const char *wrong;
+		const bool is_new = first < failing.nr_first && failing.first[first] == nth;
+		const char *fault;
 
-		first += new;
-		if (!new &&nth < next)
+		first += is_new;
+		if (!is_new && nth < next)
 			continue;
 		next = nth >= next ? nth + 1 + nth / 2 : next;
-		wrong = fail_once(subject, kind, nth, good, live);
-		tried++;
+		fault = fail_once(subject, kind, nth, expected_digest, nr_live);
+		nr_tried++;
 
-		if (wrong && !bad++)
-			printf("# %s, call %lu: %s\n", subject->name, nth, wrong);
-		reason = wrong ?: reason;
-		live = failing.live;
+		if (fault && !nr_bad++)
+			printf("# %s, call %lu: %s\n", subject->name, nth, fault);
+		reason = fault ?: reason;
+		nr_live = failing.live;
 	}
-	check(!bad, "%s: %lu of %lu %s failed in turn, %lu handled wrongly", subject->name, tried,
-	      calls, kind_names[kind], bad);
+	check(!nr_bad, "%s: %lu of %lu %s failed in turn, %lu handled wrongly", subject->name,
+	      nr_tried, calls, kind_names[kind], nr_bad);
 }
 
-/* Fails calls of each kind in each of @count subjects, or only in the subject called @only. */
-static void fail_all(const struct subject *subjects, size_t count, const char *only)
+/* Fails calls of each kind in each of @count subjects, or only in the subject called @only_file. */
+static void fail_all(const struct subject *subjects, size_t count, const char *only_file)
 {
 	for (size_t i = 0; i < count; i++)
 		for (enum failing_kind kind = 1; kind < FAILING_KINDS; kind++)
-			if (!only || !strcmp(only, subjects[i].name))
+			if (!only_file || !strcmp(only_file, subjects[i].name))
 				fail_each(&subjects[i], kind);
 }
 #endif

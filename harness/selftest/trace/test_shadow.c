@@ -110,27 +110,27 @@ TEST(stack_switch)
 
 TEST(signal)
 {
-	const struct jp_shadow_state in = AT(OTHER, STACK - 8, CODE + 5, nop);
+	const struct jp_shadow_state inner = AT(OTHER, STACK - 8, CODE + 5, nop);
 	struct jp_shadow_state handler = AT(0x9000, STACK - 0x500, 0x9900, ret);
 
 	start();
 	make_call(CODE, STACK);
-	jp_shadow_signal(&shadow, &in, &handler);
+	jp_shadow_signal(&shadow, &inner, &handler);
 	check(jp_shadow_get_innermost(&shadow) && jp_shadow_get_innermost(&shadow)->ret == 0x9900,
 	      "a signal enters a handler, which returns to the restorer");
 	step(handler, AT(0x9900, STACK - 0x4f8, 0, nop));
 	check(!jp_shadow_get_innermost(&shadow) && shadow.count == 2,
 	      "in the restorer nothing is claimed");
-	step(AT(0x9900, STACK - 0x4f8, 0, nop), in);
+	step(AT(0x9900, STACK - 0x4f8, 0, nop), inner);
 	check(jp_shadow_get_innermost(&shadow) &&
 		      jp_shadow_get_innermost(&shadow)->ret == CODE + 5 &&
 		      !shadow.events[JP_SHADOW_LEFT],
 	      "after the handler the interrupted function is known again");
 	handler.sp = STACK + 0x10000;
-	jp_shadow_signal(&shadow, &in, &handler);
+	jp_shadow_signal(&shadow, &inner, &handler);
 	step(handler, AT(0x9900, handler.sp + 8, 0, nop));
 	check(!jp_shadow_get_innermost(&shadow), "a handler on a higher stack hides the frames");
-	step(AT(0x9900, handler.sp + 8, 0, nop), in);
+	step(AT(0x9900, handler.sp + 8, 0, nop), inner);
 	check(!jp_shadow_get_innermost(&shadow), "and they stay unknown");
 }
 

@@ -51,20 +51,20 @@ static void test_load_under_mprotect(void)
 	struct jp_evidence evidence = {.truth = &truth, .info = {.stopped = 1000}};
 	struct jp_spans spans = {0};
 	const struct jp_view view = {.evidence = &evidence, .truth = &spans};
-	const struct jp_code_loads none = {0};
+	const struct jp_code_loads no_loads = {0};
 
 	truth.codes = &code;
 	truth.nr_codes = 1;
 	if (jp_spans_collect_from_truth(&truth, &spans))
 		exit(99);
 	for (uint64_t sampling = 30; sampling <= 100; sampling += 70) {
-		struct jp_incarnations lives;
+		struct jp_incarnations incarnations;
 
 		evidence.info.sampling = sampling;
-		check(!jp_incarnations_collect(&view, &none, &lives) &&
-			      lives.incarnations[0].begin == (sampling == 30 ? 30 : 201),
+		check(!jp_incarnations_collect(&view, &no_loads, &incarnations) &&
+			      incarnations.incarnations[0].begin == (sampling == 30 ? 30 : 201),
 		      "code is judged from the first time at which it can run in the capture");
-		jp_incarnations_free(&lives);
+		jp_incarnations_free(&incarnations);
 	}
 	jp_spans_free(&spans);
 }
@@ -108,11 +108,12 @@ static void measure_covering(size_t count)
 	     __VA_ARGS__)
 
 /* Judges a sample with the callchain @chain and @names, in a process with two functions. */
-static struct jp_metric judge_callers(struct jp_truth_code codes[2], uint64_t reach[2],
+static struct jp_metric judge_callers(struct jp_truth_code codes[2], uint64_t covered_range[2],
 				      const uint64_t chain[3], const char *names[2],
 				      const char *metric)
 {
-	struct jp_truth truth = {.version = 3, .codes = codes, .nr_codes = 2, .code_reach = reach};
+	struct jp_truth truth = {
+		.version = 3, .codes = codes, .nr_codes = 2, .code_reach = covered_range};
 	const struct jp_evidence evidence = {.truth = &truth,
 					     .declared = {.observed = true},
 					     .info = {.sampling = 1, .stopped = 9999}};
@@ -131,12 +132,13 @@ static void test_interrupted_at_begin(void)
 	struct jp_truth_code codes[] = {LOADED(0x1ff0, "before", .in_file = false),
 					LOADED(0x2000, "f", .in_file = false)};
 	static const uint64_t chain[] = {JP_CONTEXT_USER, 0x2008, 0x2000};
-	uint64_t reach[] = {0x2000, 0x2010};
+	uint64_t covered_range[] = {0x2000, 0x2010};
 
 	for (int i = 0; i < 3; i++) {
 		const char *names[] = {"f", i == 0 ? "f" : i == 1 ? "before" : "g"};
 
-		check(judge_callers(codes, reach, chain, names, "callers.right").k == (i < 2),
+		check(judge_callers(codes, covered_range, chain, names, "callers.right").k ==
+			      (i < 2),
 		      "a caller at the first byte of f, which follows another function, is called "
 		      "%s",
 		      names[1]);
@@ -148,16 +150,16 @@ static void find_images(size_t count)
 {
 	struct jp_truth_incarnation *incarnations = allocate(2 * count, sizeof(*incarnations));
 	const struct jp_truth truth = {.incarnations = incarnations, .nr_incarnations = 2 * count};
-	size_t right = 0;
+	size_t nr_right = 0;
 
 	for (size_t i = 0; i < 2 * count; i++)
 		incarnations[i] =
 			(struct jp_truth_incarnation){.pid = (uint32_t)(i / 2 + 1), .before = i};
 	start_cost();
 	for (size_t i = 0; i < count; i++)
-		right += jp_find_last_exec(&truth, (uint32_t)(i + 1)) == 2 * i + 1;
+		nr_right += jp_find_last_exec(&truth, (uint32_t)(i + 1)) == 2 * i + 1;
 	end_cost();
-	check(right == count && !jp_find_last_exec(&truth, 0) &&
+	check(nr_right == count && !jp_find_last_exec(&truth, 0) &&
 		      !jp_find_last_exec(&truth, (uint32_t)(count + 1)),
 	      "the last image of each process is found, and none of other pids");
 	free(incarnations);

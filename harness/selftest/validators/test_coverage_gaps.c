@@ -56,7 +56,7 @@ static size_t count_differences(uint64_t *chance)
 	struct jp_spans spans = {.spans = list};
 	const uint64_t slack = check_random(chance) % 10;
 	struct jp_gaps gaps;
-	size_t differ = 0;
+	size_t nr_different = 0;
 
 	add_spans(&spans, chance);
 	if (jp_spans_index(&spans) || jp_gaps_compute(&spans, slack, &gaps))
@@ -68,20 +68,21 @@ static size_t count_differences(uint64_t *chance)
 		const uint64_t time = check_random(chance) % (2 * TIMES);
 
 		if (has_spans(&spans, pid))
-			differ += jp_gaps_first(&gaps, pid, start, end, time) !=
-				  walk_to_gap(&spans, slack, pid, start, end, time);
+			nr_different += jp_gaps_first(&gaps, pid, start, end, time) !=
+					walk_to_gap(&spans, slack, pid, start, end, time);
 	}
 	jp_gaps_free(&gaps);
 	jp_boxes_free(&spans.boxes);
-	return differ;
+	return nr_different;
 }
 
 TEST(coverage_gaps)
 {
 	uint64_t chance = 1;
-	size_t differ = 0;
+	size_t nr_different = 0;
 
 	for (size_t i = 0; i < ROUNDS; i++)
-		differ += count_differences(&chance);
-	check(!differ, "%d of %d first gaps differ from a walk's", (int)differ, ROUNDS * QUERIES);
+		nr_different += count_differences(&chance);
+	check(!nr_different, "%d of %d first gaps differ from a walk's", (int)nr_different,
+	      ROUNDS * QUERIES);
 }

@@ -18,10 +18,10 @@ static struct jp_event make_record(uint64_t start, uint64_t end, uint64_t pgoff)
 static void check_record(struct jp_mapping_halves *halves, struct jp_event record, int met,
 			 const char *label)
 {
-	bool before, behind;
+	bool before, touches_end;
 
-	check(!jp_mapping_halves_note(halves, &record, &before, &behind) &&
-		      (before ? BEFORE : 0) + (behind ? BEHIND : 0) == met,
+	check(!jp_mapping_halves_note(halves, &record, &before, &touches_end) &&
+		      (before ? BEFORE : 0) + (touches_end ? BEHIND : 0) == met,
 	      "%s", label);
 }
 

@@ -49,7 +49,7 @@ TEST(another_file)
 
 TEST(second_mapping)
 {
-	static const struct jp_event_asked asked = {.ids = true};
+	static const struct jp_event_asked requested = {.ids = true};
 	struct jp_event acts[] = {
 		MADE_ACT(EXEC, PID, PID, 5, 6, .task = {.how = JP_HOW_LAUNCH}),
 		MADE_ACT(MAP, PID, PID, 1000, 1001, MADE_MAP(0x10000, 0x4000, RX, "//anon")),
@@ -61,8 +61,9 @@ TEST(second_mapping)
 
 	index_truth(&truth);
 	for (uint64_t time = 2001 + SLACK; time <= 2002 + SLACK; time++) {
-		const struct jp_event event = MADE_EVENT(MAP, PID, time, .id = 1, .asked = &asked,
-							 MADE_MAP(0x10000, 0x4000, RX, "//anon"));
+		const struct jp_event event =
+			MADE_EVENT(MAP, PID, time, .id = 1, .asked = &requested,
+				   MADE_MAP(0x10000, 0x4000, RX, "//anon"));
 		const struct jp_metric metric =
 			judge("act_records", &evidence, &event, 1, "records.acts");
 		const bool is_late = time > 2001 + SLACK;

@@ -44,8 +44,8 @@ static void test_waiting_threads(void)
 	const struct jp_event acts[] = {{.type = JP_EVENT_EXEC}, {.type = JP_EVENT_WAIT},
 					{.type = JP_EVENT_MAP},  {.type = JP_EVENT_MAP},
 					{.type = JP_EVENT_WAIT}, {.type = JP_EVENT_END}};
-	struct jp_truth made = {.acts = (struct jp_event *)acts, .nr_acts = 6};
-	const struct jp_evidence evidence = {.truth = &made};
+	struct jp_truth acts_truth = {.acts = (struct jp_event *)acts, .nr_acts = 6};
+	const struct jp_evidence evidence = {.truth = &acts_truth};
 	struct jp_sample_facts_of facts = {0};
 
 	check(!jp_sample_facts_begin(&facts, &evidence) && facts.nr_waits == 2 &&
@@ -146,7 +146,7 @@ TEST(sample_class)
 		{16, put_one_activation, test_samples_near_a_wait},
 	};
 	unsigned counts[JP_SAMPLE_CLASSES] = {0};
-	bool good = true;
+	bool passed = true;
 
 	for (unsigned bits = 0; bits < 1 << 6; bits++) {
 		for (enum jp_sample_where where = 0; where <= JP_IN_OTHERS; where++) {
@@ -160,23 +160,24 @@ TEST(sample_class)
 				.place = where,
 			};
 			enum jp_sample_class class = jp_sample_classify(&facts);
-			int holds = 0;
+			int nr_matches = 0;
 
 			counts[class]++;
-			for (enum jp_sample_class other = 0; other < JP_SAMPLE_CLASSES; other++)
-				holds += is_in_class(other, &facts);
-			if (holds == 1 && is_in_class(class, &facts))
+			for (enum jp_sample_class other_class = 0; other_class < JP_SAMPLE_CLASSES;
+			     other_class++)
+				nr_matches += is_in_class(other_class, &facts);
+			if (nr_matches == 1 && is_in_class(class, &facts))
 				continue;
-			good = false;
+			passed = false;
 			printf("# facts %x, where %d: %s, while %d classes hold\n", bits, where,
-			       jp_sample_class_text(class), holds);
+			       jp_sample_class_text(class), nr_matches);
 		}
 	}
-	check(good, "each combination of facts is in exactly one class");
-	good = true;
+	check(passed, "each combination of facts is in exactly one class");
+	passed = true;
 	for (enum jp_sample_class class = 0; class < JP_SAMPLE_CLASSES; class ++)
-		good &= counts[class] > 0;
-	check(good, "each class occurs");
+		passed &= counts[class] > 0;
+	check(passed, "each class occurs");
 	test_waiting_threads();
 	run_truth_tests(places, 2);
 }

@@ -7,8 +7,8 @@ static uint64_t count_distinct_places(const uint32_t (*places)[2], size_t count)
 {
 	struct jp_truth truth = {.version = 3};
 	const struct jp_evidence evidence = {.truth = &truth};
-	static const struct jp_asked asked = {.names = true};
-	struct jp_view view = {.evidence = &evidence, .asked = &asked};
+	static const struct jp_asked requested = {.names = true};
+	struct jp_view view = {.evidence = &evidence, .asked = &requested};
 	const struct jp_metric *metric;
 	struct jp_stack_counts counts;
 	uint64_t nr_places = UINT64_MAX;
@@ -41,8 +41,8 @@ static bool is_complete(uint64_t second, uint64_t breakpoints)
 	struct jp_truth truth = {
 		.version = 3, .codes = codes, .nr_codes = 2, .paths = &path, .nr_paths = 1};
 	const struct jp_evidence evidence = {.truth = &truth, .info.breakpoints = breakpoints};
-	static const struct jp_asked asked = {.names = true};
-	struct jp_view view = {.evidence = &evidence, .asked = &asked};
+	static const struct jp_asked requested = {.names = true};
+	struct jp_view view = {.evidence = &evidence, .asked = &requested};
 	struct jp_stack_counts counts;
 	bool complete;
 

@@ -39,36 +39,37 @@ static uint64_t find_root(const struct built_stack *stack)
 	return stack->count ? stack->frames[stack->count - 1] : 0;
 }
 
-static bool is_verdict(enum jp_verdict verdict, const struct built_stack *seen,
-		       const struct built_stack *must, const struct built_stack *whole)
+static bool is_verdict(enum jp_verdict verdict, const struct built_stack *seen_stack,
+		       const struct built_stack *must, const struct built_stack *full_stack)
 {
-	bool is_exact = stacks_equal(seen, whole);
-	bool as_must = stacks_equal(seen, must) && !is_exact;
-	bool true_frames = (is_part_of(seen, whole) || is_part_of(seen, must)) &&
-			   (!seen->count || seen->frames[0] == whole->frames[0]);
+	bool is_exact = stacks_equal(seen_stack, full_stack);
+	bool as_must = stacks_equal(seen_stack, must) && !is_exact;
+	bool true_frames = (is_part_of(seen_stack, full_stack) || is_part_of(seen_stack, must)) &&
+			   (!seen_stack->count || seen_stack->frames[0] == full_stack->frames[0]);
 	bool is_settled = is_exact || as_must;
-	bool rooted = seen->count &&
-		      (find_root(seen) == find_root(whole) || find_root(seen) == find_root(must));
-	bool all_that_must = is_part_of(must, seen);
+	bool rooted = seen_stack->count && (find_root(seen_stack) == find_root(full_stack) ||
+					    find_root(seen_stack) == find_root(must));
+	bool all_that_must = is_part_of(must, seen_stack);
 
 	switch (verdict) {
 	case JP_EXACT:
 		return is_exact;
 	case JP_GAP:
-		return as_must ||
-		       (!is_settled && true_frames && seen->count > 1 && rooted && all_that_must);
+		return as_must || (!is_settled && true_frames && seen_stack->count > 1 && rooted &&
+				   all_that_must);
 	case JP_HOLE:
-		return !is_settled && true_frames && seen->count > 1 && rooted && !all_that_must;
+		return !is_settled && true_frames && seen_stack->count > 1 && rooted &&
+		       !all_that_must;
 	case JP_SHORT:
-		return !is_settled && true_frames && seen->count > 1 && !rooted;
+		return !is_settled && true_frames && seen_stack->count > 1 && !rooted;
 	case JP_SINGLE:
-		return !is_settled && true_frames && seen->count <= 1;
+		return !is_settled && true_frames && seen_stack->count <= 1;
 	case JP_EXTRA:
 		return !is_settled && !true_frames && all_that_must &&
-		       seen->frames[0] == whole->frames[0];
+		       seen_stack->frames[0] == full_stack->frames[0];
 	case JP_WRONG:
 		return !is_settled && !true_frames &&
-		       !(all_that_must && seen->frames[0] == whole->frames[0]);
+		       !(all_that_must && seen_stack->frames[0] == full_stack->frames[0]);
 	default:
 		return false;
 	}
@@ -154,36 +155,38 @@ TEST(stack_verdict)
 		{"garbage at the root", {{1, 3, 5}, 3}, {{1, 2, 3}, 3}},
 	};
 	uint64_t counts[JP_VERDICTS] = {0};
-	bool good = true;
+	bool passed = true;
 
 	for (size_t i = 0; i < sizeof(truths) / sizeof(*truths); i++) {
-		const struct built_stack *must = &truths[i].must, *whole = &truths[i].whole;
-		struct built_stack seen = {.count = 0};
+		const struct built_stack *must = &truths[i].must, *full_stack = &truths[i].whole;
+		struct built_stack seen_stack = {.count = 0};
 
 		do {
-			enum jp_verdict verdict =
-				jp_stack_verdict(seen.frames, seen.count, must->frames, must->count,
-						 whole->frames, whole->count);
-			int holds = 0;
+			enum jp_verdict verdict = jp_stack_verdict(
+				seen_stack.frames, seen_stack.count, must->frames, must->count,
+				full_stack->frames, full_stack->count);
+			int nr_matches = 0;
 
 			counts[verdict]++;
-			for (enum jp_verdict other = 0; other < JP_VERDICTS; other++)
-				holds += is_verdict(other, &seen, must, whole);
-			if (holds == 1 && is_verdict(verdict, &seen, must, whole))
+			for (enum jp_verdict other_verdict = 0; other_verdict < JP_VERDICTS;
+			     other_verdict++)
+				nr_matches +=
+					is_verdict(other_verdict, &seen_stack, must, full_stack);
+			if (nr_matches == 1 && is_verdict(verdict, &seen_stack, must, full_stack))
 				continue;
-			good = false;
+			passed = false;
 			printf("# %s: %u frames, first %d: %s, while %d verdicts hold\n",
-			       truths[i].name, seen.count, (int)seen.frames[0],
-			       jp_verdict_text(verdict), holds);
-		} while (advance_stack(&seen));
+			       truths[i].name, seen_stack.count, (int)seen_stack.frames[0],
+			       jp_verdict_text(verdict), nr_matches);
+		} while (advance_stack(&seen_stack));
 	}
-	check(good, "each stack has exactly one verdict");
+	check(passed, "each stack has exactly one verdict");
 	for (enum jp_verdict verdict = JP_WRONG; verdict < JP_VERDICTS; verdict++) {
 		if (counts[verdict])
 			continue;
-		good = false;
+		passed = false;
 		printf("# no stack has the verdict %s\n", jp_verdict_text(verdict));
 	}
-	check(good, "each verdict occurs");
+	check(passed, "each verdict occurs");
 	test_predicted();
 }

@@ -9,8 +9,8 @@ enum { PID = 9, THREADS = 3, DUE = 1000, PERIOD = 1000 };
 TEST(samples_moved_between_threads)
 {
 	struct jp_witness_sample samples[THREADS * DUE];
-	struct jp_truth_activation all[THREADS];
-	struct jp_truth truth = {.activations = all, .nr_activations = THREADS};
+	struct jp_truth_activation activations[THREADS];
+	struct jp_truth truth = {.activations = activations, .nr_activations = THREADS};
 	const struct jp_evidence evidence = {
 		.truth = &truth,
 		.declared = {.observed = true, .lacking = JP_LACKS_TIME, .period = PERIOD},
@@ -19,7 +19,7 @@ TEST(samples_moved_between_threads)
 		.witnessed = {.samples = samples, .count = THREADS * DUE, .period = PERIOD}};
 
 	for (uint32_t i = 0; i < THREADS; i++)
-		all[i] = (struct jp_truth_activation){
+		activations[i] = (struct jp_truth_activation){
 			.pid = PID, .tid = PID + i, .leave = (DUE + 2) * PERIOD};
 	for (uint32_t i = 0; i < THREADS * DUE; i++)
 		samples[i] = (struct jp_witness_sample){.time = (1 + i % DUE) * PERIOD,

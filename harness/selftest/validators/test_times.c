@@ -52,12 +52,13 @@ TEST(images_in_interval)
 		    {1989, UINT64_MAX, 1}, {1990, UINT64_MAX, 0}, {100, UINT64_MAX, 1}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		struct jp_truth_incarnation one = {.pid = PID,
-						   .before = rows[i].after - 1,
-						   .after = rows[i].after,
-						   .until = rows[i].until,
-						   .is_first = true};
-		struct jp_truth truth = {.version = 3, .incarnations = &one, .nr_incarnations = 1};
+		struct jp_truth_incarnation incarnation = {.pid = PID,
+							   .before = rows[i].after - 1,
+							   .after = rows[i].after,
+							   .until = rows[i].until,
+							   .is_first = true};
+		struct jp_truth truth = {
+			.version = 3, .incarnations = &incarnation, .nr_incarnations = 1};
 		const struct jp_evidence evidence = make_gated_evidence(&truth, 1);
 
 		check(judge("processes", &evidence, NULL, 0, "processes.images").k ==
@@ -132,10 +133,10 @@ TEST(listed_names)
 		};
 		struct jp_truth truth = {.version = 3, .acts = acts, .nr_acts = 3};
 		struct jp_evidence evidence = make_gated_evidence(&truth, 1);
-		struct jp_announced one = asked[0];
+		struct jp_announced process = asked[0];
 
-		strcpy(one.comm, rows[i].listed);
-		evidence.intervals.processes = &one;
+		strcpy(process.comm, rows[i].listed);
+		evidence.intervals.processes = &process;
 		check(judge("gate_names", &evidence, NULL, 0, "gated.listed").k == rows[i].is_wrong,
 		      "a process renamed at %d and listed as %s is %s", (int)renamed,
 		      rows[i].listed, rows[i].is_wrong ? "wrong" : "right");

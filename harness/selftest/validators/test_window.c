@@ -66,32 +66,33 @@ TEST(stated_window)
 TEST(sample_times)
 {
 	enum { HOUR = 3600 };
-	const uint64_t second = 1000000000, on = HOUR * second, off = 2 * on;
+	const uint64_t second = 1000000000, enabled_time = HOUR * second,
+		       disabled_time = 2 * enabled_time;
 	struct jp_truth truth = {.version = 3};
 	const struct jp_evidence evidence = {.truth = &truth,
 					     .info = {.slack = SLACK,
-						      .first_enabled = on,
-						      .enabled = on,
-						      .sampling = on,
-						      .stopped = off},
+						      .first_enabled = enabled_time,
+						      .enabled = enabled_time,
+						      .sampling = enabled_time,
+						      .stopped = disabled_time},
 					     .watched = {.started = second,
-							 .sampling_since = on,
-							 .ending = off,
-							 .ended = off + second,
-							 .silent = off}};
+							 .sampling_since = enabled_time,
+							 .ending = disabled_time,
+							 .ended = disabled_time + second,
+							 .silent = disabled_time}};
 	const struct {
 		const char *label;
 		uint64_t time;
 		bool expects_never;
 	} rows[] = {
-		{"before anything was enabled", on - SLACK - 1, true},
-		{"while events were enabled", on - SLACK, false},
-		{"while events were disabled", off + SLACK, false},
-		{"after that", off + SLACK + 1, true},
+		{"before anything was enabled", enabled_time - SLACK - 1, true},
+		{"while events were enabled", enabled_time - SLACK, false},
+		{"while events were disabled", disabled_time + SLACK, false},
+		{"after that", disabled_time + SLACK + 1, true},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		const struct jp_event events[] = {MADE_EVENT(SAMPLE, 9, on + second),
+		const struct jp_event events[] = {MADE_EVENT(SAMPLE, 9, enabled_time + second),
 						  MADE_EVENT(SAMPLE, 9, rows[i].time)};
 
 		judge("window", &evidence, events, 2, "window.samples");

@@ -163,16 +163,16 @@ static void make_streams(unsigned switches, uint64_t *random)
 
 TEST(honest_streams)
 {
-	unsigned wrong = 0;
+	unsigned nr_wrong = 0;
 
 	for (uint64_t seed = 1; seed <= 200; seed++) {
 		uint64_t random = seed * 0x9e3779b97f4a7c15;
 
 		make_streams(seed % 2 ? 0 : 3000, &random);
 		run_thread(PID + 1, 1, 300, 1000, &random);
-		wrong += count_faults() != 0;
+		nr_wrong += count_faults() != 0;
 	}
-	check(!wrong, "200 honest pairs with switches and stalls: %u have a fault", wrong);
+	check(!nr_wrong, "200 honest pairs with switches and stalls: %u have a fault", nr_wrong);
 }
 
 /* Stores the number of samples that the capture has more than the witness expects in the thread
@@ -195,31 +195,32 @@ static void measure_surplus(double *surplus, double *allowed)
 TEST(exchanging_threads)
 {
 	double surplus, allowed, squares = 0, min = INFINITY;
-	unsigned wrong = 0, caught = 0;
+	unsigned nr_wrong = 0, nr_caught = 0;
 
 	for (uint64_t seed = 1; seed <= 200; seed++) {
 		uint64_t random = seed * 0x9e3779b97f4a7c15;
 
 		made.nr_capture = made.nr_witness = 0;
 		run_exchanging_threads(1500, 200, &random);
-		wrong += count_faults() != 0;
+		nr_wrong += count_faults() != 0;
 		measure_surplus(&surplus, &allowed);
 		squares += surplus * surplus;
 		min = fmin(min, allowed);
 		for (size_t i = 0; i < made.nr_capture; i += 7)
 			drop_samples(i, 1);
-		caught += count_faults() != 0;
+		nr_caught += count_faults() != 0;
 	}
-	check(!wrong, "200 pairs of threads that exchange their timers: %u have a fault", wrong);
+	check(!nr_wrong, "200 pairs of threads that exchange their timers: %u have a fault",
+	      nr_wrong);
 	check(min > 5 * sqrt(squares / 200), "%.0f more are allowed: 5 standard deviations of %.1f",
 	      min, sqrt(squares / 200));
-	check(caught == 200, "one of seven samples less is caught: %u of 200", caught);
+	check(nr_caught == 200, "one of seven samples less is caught: %u of 200", nr_caught);
 }
 
 /* A kernel that skips samples at random does so for both clocks. */
 TEST(hidden_samples)
 {
-	unsigned wrong = 0, caught = 0;
+	unsigned nr_wrong = 0, nr_caught = 0;
 
 	for (uint64_t seed = 1; seed <= 200; seed++) {
 		uint64_t random = seed * 0x9e3779b97f4a7c15;
@@ -227,15 +228,16 @@ TEST(hidden_samples)
 		made.hides = 100;
 		make_streams(seed % 2 ? 0 : 20000, &random);
 		run_thread(PID + 1, 1, 300, 3000, &random);
-		wrong += count_faults() != 0;
+		nr_wrong += count_faults() != 0;
 		make_streams(0, &random);
 		for (size_t i = 10; i < made.nr_capture; i += 12)
 			drop_samples(i, 1);
-		caught += count_faults() != 0;
+		nr_caught += count_faults() != 0;
 	}
 	made.hides = 0;
-	check(!wrong, "200 pairs that both lack one of 100 samples: %u have a fault", wrong);
-	check(caught == 200, "a capture that lacks 1 of 12 more is caught: %u of 200", caught);
+	check(!nr_wrong, "200 pairs that both lack one of 100 samples: %u have a fault", nr_wrong);
+	check(nr_caught == 200, "a capture that lacks 1 of 12 more is caught: %u of 200",
+	      nr_caught);
 }
 
 TEST(few_missing)
@@ -258,16 +260,16 @@ TEST(few_missing)
 
 TEST(missing_in_a_row)
 {
-	unsigned caught = 0;
+	unsigned nr_caught = 0;
 
 	for (size_t index = 1; index < 490; index++) {
 		uint64_t random = index;
 
 		make_streams(0, &random);
 		drop_samples(index, 3);
-		caught += count_faults() != 0;
+		nr_caught += count_faults() != 0;
 	}
-	check(caught == 489, "three missing in a row are caught at %u of 489 places", caught);
+	check(nr_caught == 489, "three missing in a row are caught at %u of 489 places", nr_caught);
 }
 
 /* Lets @count threads be born at @time; their tids follow PID. */
@@ -375,7 +377,7 @@ TEST(near_samples_with_gaps)
 
 TEST(missing_at_random)
 {
-	unsigned caught = 0, excused = 0;
+	unsigned nr_caught = 0, excused = 0;
 
 	for (uint64_t seed = 1; seed <= 100; seed++) {
 		uint64_t random = seed * 0x2545f4914f6cdd1d;
@@ -385,13 +387,13 @@ TEST(missing_at_random)
 		for (size_t i = made.nr_capture; i-- > 0;)
 			if (i % 50 == seed % 50)
 				drop_samples(i, 1);
-		caught += judge_streams(&is_skipped) != 0;
+		nr_caught += judge_streams(&is_skipped) != 0;
 		excused += is_skipped;
 	}
-	check(caught + excused >= 100 && excused <= 10,
+	check(nr_caught + excused >= 100 && excused <= 10,
 	      "2 %% of a thread's samples are gone in 100 recordings: %u caught; in %u a stall "
 	      "looks like a sample that the kernel skipped",
-	      caught, excused);
+	      nr_caught, excused);
 }
 
 TEST(other_thread)
@@ -442,8 +444,8 @@ TEST(other_faults)
 }
 
 /* Throttles both timers, the witness's first, until the tick at each tenth period, as the capture
- * states. If @both is false, throttles only the witness's timer. */
-static void throttle_streams(bool both)
+ * states. If @throttles_both is false, throttles only the witness's timer. */
+static void throttle_streams(bool throttles_both)
 {
 	size_t nr_kept = 0;
 
@@ -458,7 +460,7 @@ static void throttle_streams(bool both)
 	}
 	made.nr_witness = nr_kept;
 	for (size_t i = nr_kept = 0; i < made.nr_capture; i++)
-		if (!both || made.capture[i].time % (10 * (uint64_t)PERIOD) < 8 * PERIOD)
+		if (!throttles_both || made.capture[i].time % (10 * (uint64_t)PERIOD) < 8 * PERIOD)
 			made.capture[nr_kept++] = made.capture[i];
 	made.nr_capture = nr_kept;
 	made.throttles = 50;
@@ -481,17 +483,17 @@ TEST(silent_witness)
 
 TEST(throttling)
 {
-	unsigned wrong = 0;
+	unsigned nr_wrong = 0;
 
 	for (uint64_t seed = 1; seed <= 50; seed++) {
 		uint64_t random = seed * 0x9e3779b97f4a7c15;
 
 		make_streams(0, &random);
 		throttle_streams(seed % 2);
-		wrong += count_faults() != 0;
+		nr_wrong += count_faults() != 0;
 	}
-	check(!wrong, "50 pairs of throttled streams: %u have a fault", wrong);
-	wrong = 0;
+	check(!nr_wrong, "50 pairs of throttled streams: %u have a fault", nr_wrong);
+	nr_wrong = 0;
 	for (uint64_t seed = 1; seed <= 50; seed++) {
 		uint64_t random = seed;
 
@@ -500,7 +502,8 @@ TEST(throttling)
 		for (size_t i = made.nr_capture; i-- > 0;)
 			if (i % 5 == 0)
 				drop_samples(i, 1);
-		wrong += count_faults() != 0;
+		nr_wrong += count_faults() != 0;
 	}
-	check(wrong == 50, "throttled streams without each fifth are caught: %u of 50", wrong);
+	check(nr_wrong == 50, "throttled streams without each fifth are caught: %u of 50",
+	      nr_wrong);
 }

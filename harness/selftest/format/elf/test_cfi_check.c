@@ -75,10 +75,10 @@ static void add_empty_fde(void)
 
 static bool is_sound(struct jp_cfi_sound *soundness)
 {
-	const struct jp_cfi_section section = {frame, frame_size, ADDR}, none = {NULL, 0, 0};
+	const struct jp_cfi_section section = {frame, frame_size, ADDR}, no_index = {NULL, 0, 0};
 	struct jp_error err;
 
-	return !jp_cfi_check(&section, &none, soundness, &err);
+	return !jp_cfi_check(&section, &no_index, soundness, &err);
 }
 
 /* Returns whether the check accepts a usual CIE and an FDE with @instructions. */
@@ -237,12 +237,13 @@ TEST(records)
 	end_record();
 	check(!is_sound(&soundness), "an FDE that points to an FDE is refused");
 	add_usual_cie();
-	for (size_t less = 1; less < frame_size - 3; less++) {
-		const struct jp_cfi_section section = {frame, frame_size - less, ADDR}, none = {0};
+	for (size_t nr_omitted = 1; nr_omitted < frame_size - 3; nr_omitted++) {
+		const struct jp_cfi_section section = {frame, frame_size - nr_omitted, ADDR},
+					    no_index = {0};
 		struct jp_error err;
 
-		if (!jp_cfi_check(&section, &none, &soundness, &err))
-			check(false, "a section cut by %zu bytes is refused", less);
+		if (!jp_cfi_check(&section, &no_index, &soundness, &err))
+			check(false, "a section cut by %zu bytes is refused", nr_omitted);
 	}
 	add_usual_cie();
 	begin_record((uint32_t)frame_size + 4 + 1);

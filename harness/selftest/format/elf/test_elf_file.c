@@ -168,7 +168,7 @@ static void check_index_segment(const void *index, size_t size, const char *labe
 TEST(refusals)
 {
 	static const unsigned char zeros[5000 * sizeof(Elf64_Phdr)];
-	uint16_t many = 5000;
+	uint16_t large_count = 5000;
 	uint64_t offset;
 
 	check_index_segment("\x01\x1b\x03\x3b\0\0\0\0", 8, "an index that leads to no segment");
@@ -177,7 +177,7 @@ TEST(refusals)
 	begin_file();
 	offset = elf_made_put(&made, zeros, sizeof(zeros));
 	elf_made_end(&made);
-	memcpy(made.bytes + offsetof(Elf64_Ehdr, e_phnum), &many, sizeof(many));
+	memcpy(made.bytes + offsetof(Elf64_Ehdr, e_phnum), &large_count, sizeof(large_count));
 	memcpy(made.bytes + offsetof(Elf64_Ehdr, e_phoff), &offset, sizeof(offset));
 	check_extraction(-EINVAL, "ELF file with 5000 program headers; at most 4096 are read",
 			 "too many segments");

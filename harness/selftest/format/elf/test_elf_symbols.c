@@ -12,15 +12,15 @@ static void check_symbols(const char *expected, const char *label)
 	struct jp_elf_symbols symbols;
 	struct jp_error err = {""};
 	char text[1024] = "";
-	size_t used = 0;
+	size_t length = 0;
 
 	if (elf_made_read(&made, &symbols, &err)) {
 		check(false, "%s: %s", label, err.text);
 		return;
 	}
-	for (size_t i = 0; i < symbols.count && used < sizeof(text); i++)
-		used += snprintf(
-			text + used, sizeof(text) - used, "%s%s+%lx:%lx", i ? " " : "",
+	for (size_t i = 0; i < symbols.count && length < sizeof(text); i++)
+		length += snprintf(
+			text + length, sizeof(text) - length, "%s%s+%lx:%lx", i ? " " : "",
 			symbols.symbols[i].name,
 			(long)(symbols.symbols[i].offset - made.sections[ELF_MADE_TEXT].sh_offset),
 			(long)symbols.symbols[i].size);

@@ -7,9 +7,10 @@
 
 static struct elf_made made;
 
-/* Begins a file with a function of @size and a PLT. @sec, @got: with .plt.sec and .plt.got. */
+/* Begins a file with a function of @size and a PLT. @sec, @is_function: with .plt.sec and .plt.got.
+ */
 static void begin_with_function(uint64_t size, const char *relocations, uint64_t entsize, bool sec,
-				bool got)
+				bool is_function)
 {
 	const struct made_symbol symbol = {"f", 0x10, size, STT_FUNC, STV_DEFAULT, ELF_MADE_TEXT};
 	static const unsigned char bytes[64];
@@ -20,13 +21,13 @@ static void begin_with_function(uint64_t size, const char *relocations, uint64_t
 	elf_made_section(&made, ".plt", SHT_PROGBITS, bytes, 48)->sh_entsize = entsize;
 	if (sec)
 		elf_made_section(&made, ".plt.sec", SHT_PROGBITS, bytes, 32);
-	if (got)
+	if (is_function)
 		elf_made_section(&made, ".plt.got", SHT_PROGBITS, bytes, 16)->sh_entsize = 8;
 }
 
-static void begin_plt(const char *relocations, uint64_t entsize, bool sec, bool got)
+static void begin_plt(const char *relocations, uint64_t entsize, bool sec, bool is_function)
 {
-	begin_with_function(8, relocations, entsize, sec, got);
+	begin_with_function(8, relocations, entsize, sec, is_function);
 }
 
 /* Checks the numbers of PLT symbols, by the version of perf that first had them. */
@@ -34,7 +35,7 @@ static void check_counts(unsigned int plt, unsigned int always, unsigned int sin
 			 const char *label)
 {
 	struct jp_elf_symbols symbols;
-	unsigned int heads = 0, old = 0, new = 0;
+	unsigned int heads = 0, nr_old = 0, nr_new = 0;
 
 	if (!check(!elf_made_read(&made, &symbols, NULL), "%s: the file is read", label))
 		return;
@@ -44,11 +45,11 @@ static void check_counts(unsigned int plt, unsigned int always, unsigned int sin
 
 		heads += strcmp(symbol->name, ".plt") == 0 &&
 			 symbol->first_version == JP_PERF_VERSION(6, 3);
-		old += entry && !symbol->first_version;
-		new += entry && symbol->first_version == JP_PERF_VERSION(6, 3);
+		nr_old += entry && !symbol->first_version;
+		nr_new += entry && symbol->first_version == JP_PERF_VERSION(6, 3);
 	}
-	check(heads == plt && old == always && new == since, "%s: %u, %u and %u", label, heads, old,
-	      new);
+	check(heads == plt && nr_old == always && nr_new == since, "%s: %u, %u and %u", label,
+	      heads, nr_old, nr_new);
 	jp_elf_symbols_free(&symbols);
 }
 
@@ -89,7 +90,7 @@ TEST(symbol_tables)
 	static const struct made_symbol symbol = {"f",      0x10,        8,
 						  STT_FUNC, STV_DEFAULT, ELF_MADE_TEXT};
 	jp_cleanup_free unsigned char *bytes = NULL;
-	struct jp_elf_tables found;
+	struct jp_elf_tables tables;
 	struct jp_elf_input file;
 
 	elf_made_code(&made, EM_X86_64, &symbol, 1);
@@ -97,21 +98,21 @@ TEST(symbol_tables)
 	elf_made_section(&made, ".gnu_debugdata", SHT_PROGBITS, "1234567", 8);
 	elf_made_end(&made);
 	file = elf_made_input(&made, &bytes);
-	found = jp_elf_tables(&file);
-	check(found.elf && found.symtab && !found.dynsym && !found.frame_index && found.packed &&
-		      !found.cut_short,
+	tables = jp_elf_tables(&file);
+	check(tables.elf && tables.symtab && !tables.dynsym && !tables.frame_index &&
+		      tables.packed && !tables.cut_short,
 	      "a .symtab and a packed one are found, a misnamed .dynsym is not");
 	file.size = made.head.e_shoff + 8;
-	found = jp_elf_tables(&file);
-	check(found.elf && found.cut_short && !found.symtab, "a partly cut table is noticed");
+	tables = jp_elf_tables(&file);
+	check(tables.elf && tables.cut_short && !tables.symtab, "a partly cut table is noticed");
 	file.size = made.head.e_shoff - 8;
-	found = jp_elf_tables(&file);
-	check(found.elf && found.cut_short, "section headers cut off as a whole are noticed");
+	tables = jp_elf_tables(&file);
+	check(tables.elf && tables.cut_short, "section headers cut off as a whole are noticed");
 	memset(bytes + offsetof(Elf64_Ehdr, e_shoff), 0, 8);
-	found = jp_elf_tables(&file);
-	check(found.elf && !found.cut_short && !found.symtab, "a file without them is not cut");
-	found = jp_elf_tables(&(struct jp_elf_input){-1, "no ELF", 6});
-	check(!found.elf, "a text is no ELF file");
+	tables = jp_elf_tables(&file);
+	check(tables.elf && !tables.cut_short && !tables.symtab, "a file without them is not cut");
+	tables = jp_elf_tables(&(struct jp_elf_input){-1, "no ELF", 6});
+	check(!tables.elf, "a text is no ELF file");
 }
 
 TEST(debuglink)

@@ -32,7 +32,7 @@ static void test_moves(void)
 	static const struct jp_jitdump_unwinding unwinding = {
 		{JP_JITDUMP_UNWINDING_INFO, 0, 1}, 24, 8, 24};
 	static const struct jp_jitdump_debug lines = {{JP_JITDUMP_DEBUG_INFO, 0, 1}, 0x1000, 0};
-	const struct jp_code_load *first, *second, *moved;
+	const struct jp_code_load *first, *second, *moved_code;
 	struct jitdump_made dump = {.size = 0};
 	struct jp_code_loads loads;
 	struct jp_error err = {""};
@@ -64,21 +64,24 @@ static void test_moves(void)
 	      "a load has its tables, without their index");
 	second = find_load(&loads, 0x2000);
 	check(second && !second->eh_frame && !second->mapped_size, "the next load has none");
-	moved = find_load(&loads, 0x3000);
-	check(moved && !strcmp(moved->name, "first") && moved->code == first->code &&
-		      moved->eh_frame == first->eh_frame && moved->eh_frame_size == 16,
+	moved_code = find_load(&loads, 0x3000);
+	check(moved_code && !strcmp(moved_code->name, "first") && moved_code->code == first->code &&
+		      moved_code->eh_frame == first->eh_frame && moved_code->eh_frame_size == 16,
 	      "a move keeps name, code and tables");
-	moved = find_load(&loads, 0x4000);
-	check(moved && !strcmp(moved->name, "first") && !moved->code && !moved->eh_frame &&
-		      !moved->eh_frame_size && moved->mapped_size == 24,
+	moved_code = find_load(&loads, 0x4000);
+	check(moved_code && !strcmp(moved_code->name, "first") && !moved_code->code &&
+		      !moved_code->eh_frame && !moved_code->eh_frame_size &&
+		      moved_code->mapped_size == 24,
 	      "a move of another size keeps the name alone");
-	moved = find_load(&loads, 0x5000);
-	check(moved && !strcmp(moved->name, "second") && !moved->eh_frame,
+	moved_code = find_load(&loads, 0x5000);
+	check(moved_code && !strcmp(moved_code->name, "second") && !moved_code->eh_frame,
 	      "a move of a load without tables has none");
-	moved = find_load(&loads, 0x6000);
-	check(moved && !*moved->name && !moved->code, "a move of an unknown index has no name");
-	moved = find_load(&loads, 0x8000);
-	check(moved && !strcmp(moved->name, "again"), "a move uses the last load of an index");
+	moved_code = find_load(&loads, 0x6000);
+	check(moved_code && !*moved_code->name && !moved_code->code,
+	      "a move of an unknown index has no name");
+	moved_code = find_load(&loads, 0x8000);
+	check(moved_code && !strcmp(moved_code->name, "again"),
+	      "a move uses the last load of an index");
 	check(loads.folder.nr_bad == 2 && strstr(loads.folder.first_error.text, "/jit-6.dump: "),
 	      "two bad dumps are counted: %s", loads.folder.first_error.text);
 	jp_code_loads_free(&loads);

@@ -18,43 +18,43 @@ struct dwarf_bytes {
 	bool is_invalid;
 };
 
-static uint64_t take_number(struct dwarf_bytes *from, size_t size)
+static uint64_t take_number(struct dwarf_bytes *bytes, size_t size)
 {
 	uint64_t value = 0;
 
-	if ((size_t)(from->end - from->pos) < size) {
-		from->is_invalid = true;
-		from->pos = from->end;
+	if ((size_t)(bytes->end - bytes->pos) < size) {
+		bytes->is_invalid = true;
+		bytes->pos = bytes->end;
 		return 0;
 	}
-	memcpy(&value, from->pos, size);
-	from->pos += size;
+	memcpy(&value, bytes->pos, size);
+	bytes->pos += size;
 	return value;
 }
 
-static uint64_t take_leb(struct dwarf_bytes *from, bool is_signed)
+static uint64_t take_leb(struct dwarf_bytes *bytes, bool is_signed)
 {
 	uint64_t value = 0, byte;
 	unsigned shift = 0;
 
 	do {
-		byte = take_number(from, 1);
+		byte = take_number(bytes, 1);
 		value |= (byte & 0x7f) << shift;
 		shift += 7;
-	} while (byte & 0x80 && shift < 63 && !from->is_invalid);
+	} while (byte & 0x80 && shift < 63 && !bytes->is_invalid);
 	if (is_signed && byte & 0x40)
 		value |= -(UINT64_C(1) << shift);
 	return value;
 }
 
-/* Runs the line number program at @from (DWARF 4, 6.2). Returns the number of rows. */
-static size_t read_rows(struct dwarf_bytes *from, struct read_row *rows)
+/* Runs the line number program at @bytes (DWARF 4, 6.2). Returns the number of rows. */
+static size_t read_rows(struct dwarf_bytes *bytes, struct read_row *rows)
 {
 	struct read_row state = {.line = 1, .file = 1};
 	size_t count = 0;
 
-	while (from->pos < from->end && !from->is_invalid && count < MOST) {
-		uint64_t op = take_number(from, 1), length;
+	while (bytes->pos < bytes->end && !bytes->is_invalid && count < MOST) {
+		uint64_t op = take_number(bytes, 1), length;
 
 		if (op >= 13) {
 			state.addr += (op - 13) / 14;
@@ -63,53 +63,53 @@ static size_t read_rows(struct dwarf_bytes *from, struct read_row *rows)
 		} else if (op == 1) {
 			rows[count++] = state;
 		} else if (op == 2) {
-			state.addr += take_leb(from, false);
+			state.addr += take_leb(bytes, false);
 		} else if (op == 3) {
-			state.line += (int64_t)take_leb(from, true);
+			state.line += (int64_t)take_leb(bytes, true);
 		} else if (op == 4) {
-			state.file = take_leb(from, false);
+			state.file = take_leb(bytes, false);
 		} else if (op == 0) {
-			length = take_leb(from, false);
-			op = take_number(from, 1);
+			length = take_leb(bytes, false);
+			op = take_number(bytes, 1);
 			if (op == 2 && length == 9) {
-				state.addr = take_number(from, 8);
+				state.addr = take_number(bytes, 8);
 			} else if (op == 1 && length == 1) {
 				state.end = true;
 				rows[count++] = state;
 				state = (struct read_row){.line = 1, .file = 1};
 			} else {
-				from->is_invalid = true;
+				bytes->is_invalid = true;
 			}
 		} else {
-			from->is_invalid = true;
+			bytes->is_invalid = true;
 		}
 	}
 	return count;
 }
 
 /* Reads the header of .debug_line, which must be the usual one. Stores file names in @files. */
-static size_t read_header(struct dwarf_bytes *from, const char **files)
+static size_t read_header(struct dwarf_bytes *bytes, const char **files)
 {
 	static const unsigned char usual[] = {1, 1, 1, 0xfb, 14, 13, 0, 1, 1, 1,
 					      1, 0, 0, 0,    1,  0,  0, 1, 0};
-	const unsigned char *start = from->pos;
+	const unsigned char *start = bytes->pos;
 	size_t count = 0;
-	uint64_t length = take_number(from, 4), version = take_number(from, 2),
-		 rest = take_number(from, 4);
-	const unsigned char *program = from->pos + rest;
+	uint64_t length = take_number(bytes, 4), version = take_number(bytes, 2),
+		 end = take_number(bytes, 4);
+	const unsigned char *program = bytes->pos + end;
 
-	if (length != (uint64_t)(from->end - start) - 4 || version != 4 || program > from->end ||
-	    memcmp(from->pos, usual, sizeof(usual)) != 0) {
-		from->is_invalid = true;
+	if (length != (uint64_t)(bytes->end - start) - 4 || version != 4 || program > bytes->end ||
+	    memcmp(bytes->pos, usual, sizeof(usual)) != 0) {
+		bytes->is_invalid = true;
 		return 0;
 	}
-	from->pos += sizeof(usual);
-	while (*from->pos && count < MOST) {
-		files[count++] = (const char *)from->pos;
-		from->pos += strlen(files[count - 1]) + 1;
-		from->is_invalid |= take_number(from, 3) != 0;
+	bytes->pos += sizeof(usual);
+	while (*bytes->pos && count < MOST) {
+		files[count++] = (const char *)bytes->pos;
+		bytes->pos += strlen(files[count - 1]) + 1;
+		bytes->is_invalid |= take_number(bytes, 3) != 0;
 	}
-	from->is_invalid |= take_number(from, 1) != 0 || from->pos != program;
+	bytes->is_invalid |= take_number(bytes, 1) != 0 || bytes->pos != program;
 	return count;
 }
 
@@ -121,10 +121,10 @@ static void check_round_trip(uint64_t *state)
 	struct jp_line_row expected[MOST];
 	struct read_row found[MOST];
 	const char *files[MOST];
-	size_t functions = 1 + check_random(state) % 4, count = 0, nr_compared = 0, wrong = 0,
+	size_t functions = 1 + check_random(state) % 4, count = 0, nr_compared = 0, nr_wrong = 0,
 	       nr_files;
 	uint64_t ends[4], last = 0, size[4], start[4];
-	struct dwarf_bytes from;
+	struct dwarf_bytes bytes;
 
 	for (size_t i = 0; i < functions; i++) {
 		uint64_t addr = check_random(state) % 5000;
@@ -146,26 +146,26 @@ static void check_round_trip(uint64_t *state)
 		expected[count++].file = NULL; /* end of the list */
 	}
 	jp_debug_line_end(&lines, &line, &info, &abbrev);
-	from = (struct dwarf_bytes){line.bytes, line.bytes + line.size, false};
-	nr_files = read_header(&from, files);
-	wrong += from.is_invalid || read_rows(&from, found) != count || from.is_invalid;
-	for (size_t i = 0; i < count && !wrong; i++) {
+	bytes = (struct dwarf_bytes){line.bytes, line.bytes + line.size, false};
+	nr_files = read_header(&bytes, files);
+	nr_wrong += bytes.is_invalid || read_rows(&bytes, found) != count || bytes.is_invalid;
+	for (size_t i = 0; i < count && !nr_wrong; i++) {
 		if (!expected[i].file)
-			wrong += !found[i].end || found[i].addr != ends[nr_compared++];
+			nr_wrong += !found[i].end || found[i].addr != ends[nr_compared++];
 		else
-			wrong += found[i].end || found[i].addr != expected[i].addr ||
-				 found[i].line != expected[i].line || found[i].file > nr_files ||
-				 strcmp(files[found[i].file - 1], expected[i].file) != 0;
+			nr_wrong += found[i].end || found[i].addr != expected[i].addr ||
+				    found[i].line != expected[i].line || found[i].file > nr_files ||
+				    strcmp(files[found[i].file - 1], expected[i].file) != 0;
 	}
-	from = (struct dwarf_bytes){info.bytes, info.bytes + info.size, false};
-	wrong += take_number(&from, 4) != info.size - 4 || take_number(&from, 2) != 4 ||
-		 take_number(&from, 4) != 0 || take_number(&from, 2) != 0x108 ||
-		 memcmp(from.pos, "jitdump", 8) != 0;
-	from.pos += 8;
-	wrong += take_number(&from, 4) != 0 || take_number(&from, 8) != 0 ||
-		 take_number(&from, 8) != last || from.is_invalid || from.pos != from.end ||
-		 abbrev.size != 14;
-	if (wrong)
+	bytes = (struct dwarf_bytes){info.bytes, info.bytes + info.size, false};
+	nr_wrong += take_number(&bytes, 4) != info.size - 4 || take_number(&bytes, 2) != 4 ||
+		    take_number(&bytes, 4) != 0 || take_number(&bytes, 2) != 0x108 ||
+		    memcmp(bytes.pos, "jitdump", 8) != 0;
+	bytes.pos += 8;
+	nr_wrong += take_number(&bytes, 4) != 0 || take_number(&bytes, 8) != 0 ||
+		    take_number(&bytes, 8) != last || bytes.is_invalid || bytes.pos != bytes.end ||
+		    abbrev.size != 14;
+	if (nr_wrong)
 		check(false, "%zu functions with %zu rows are read back", functions, count);
 	jp_bytes_free(&line);
 	jp_bytes_free(&info);

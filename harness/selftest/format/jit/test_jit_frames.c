@@ -63,15 +63,15 @@ static void add_function(struct jp_jit_frames *frames, uint64_t offset)
 	jp_jit_frames_add(frames, &function, FRAME);
 }
 
-/* Checks that the tables are accepted or, if not @good, counted as bad and left out. */
-static void check_tables(bool good, const char *label)
+/* Checks that the tables are accepted or, if not @is_right, counted as bad and left out. */
+static void check_tables(bool is_right, const char *label)
 {
 	struct jp_jit_frames frames = {0};
 
 	add_function(&frames, 0x1000);
-	check(good ? !frames.nr_bad && frames.count == 1
-		   : frames.nr_bad == 1 && !frames.count && !frames.frame.size,
-	      "%s: %s", label, good ? "accepted" : "refused");
+	check(is_right ? !frames.nr_bad && frames.count == 1
+		       : frames.nr_bad == 1 && !frames.count && !frames.frame.size,
+	      "%s: %s", label, is_right ? "accepted" : "refused");
 	jp_jit_frames_free(&frames);
 }
 
@@ -159,8 +159,8 @@ TEST(merged_tables)
 	static const uint64_t offsets[] = {0x1080, 0x1000, UINT64_C(1) << 33, 0x1040};
 	struct jp_jit_frames frames = {0};
 	struct jp_cfi_section frame, index;
-	struct jp_cfi_sound sound;
-	unsigned int good = 0;
+	struct jp_cfi_sound checked;
+	unsigned int nr_good = 0;
 
 	for (size_t i = 0; i < 4; i++) {
 		put_fde(begin_tables(), 0, SIZE);
@@ -172,7 +172,8 @@ TEST(merged_tables)
 	jp_jit_frames_end(&frames, FRAME, INDEX);
 	frame = (struct jp_cfi_section){frames.frame.bytes, frames.frame.size, FRAME};
 	index = (struct jp_cfi_section){frames.index.bytes, frames.index.size, INDEX};
-	check(!jp_cfi_check(&frame, &index, &sound, NULL) && sound.index, "both tables are sound");
+	check(!jp_cfi_check(&frame, &index, &checked, NULL) && checked.index,
+	      "both tables are sound");
 	check(frames.frame.size == 24 + 3 * 20 + 4, "all share one CIE: %zu bytes",
 	      frames.frame.size);
 	for (size_t i = 0; i < 3; i++) {
@@ -181,10 +182,11 @@ TEST(merged_tables)
 		uint64_t start =
 			FRAME + offset + 8 + (int64_t)(int32_t)read_word(&frames.frame, offset + 8);
 
-		good += read_word(&frames.index, entry) + INDEX == 0x1000 + 0x40 * i &&
-			start == 0x1000 + 0x40 * i && read_word(&frames.frame, offset + 12) == SIZE;
+		nr_good += read_word(&frames.index, entry) + INDEX == 0x1000 + 0x40 * i &&
+			   start == 0x1000 + 0x40 * i &&
+			   read_word(&frames.frame, offset + 12) == SIZE;
 	}
-	check(good == 3, "%u index entries point to their functions, in order", good);
+	check(nr_good == 3, "%u index entries point to their functions, in order", nr_good);
 	jp_jit_frames_free(&frames);
 	jp_bytes_free(&tables);
 }

@@ -29,34 +29,35 @@ static void test_bad_records(void)
 	struct jp_jitdump_record record;
 	struct jp_error err = {""};
 	struct jitdump_made dump;
-	struct jp_jitdump *read;
+	struct jp_jitdump *opened;
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		write_dump(&dump, move, table[i].size);
-		read = jp_jitdump_open(path, getuid(), &err);
-		check(read && jp_jitdump_next(read, &record, &err) == 1 &&
-			      jp_jitdump_next(read, &record, &err) < 0 && strstr(err.text, path) &&
-			      strstr(err.text, table[i].message),
+		opened = jp_jitdump_open(path, getuid(), &err);
+		check(opened && jp_jitdump_next(opened, &record, &err) == 1 &&
+			      jp_jitdump_next(opened, &record, &err) < 0 &&
+			      strstr(err.text, path) && strstr(err.text, table[i].message),
 		      "a bad record is an error: %s", err.text);
-		check(read && jp_jitdump_next(read, &record, NULL) < 0, "a second call fails too");
-		jp_jitdump_close(read);
+		check(opened && jp_jitdump_next(opened, &record, NULL) < 0,
+		      "a second call fails too");
+		jp_jitdump_close(opened);
 	}
 	write_dump(&dump, NULL, 0);
-	read = jp_jitdump_open(path, -1, &err);
-	check(read && jp_jitdump_next(read, &record, &err) == 1 &&
-		      jp_jitdump_next(read, &record, &err) == 0 &&
-		      jp_jitdump_next(read, &record, &err) == 0,
+	opened = jp_jitdump_open(path, -1, &err);
+	check(opened && jp_jitdump_next(opened, &record, &err) == 1 &&
+		      jp_jitdump_next(opened, &record, &err) == 0 &&
+		      jp_jitdump_next(opened, &record, &err) == 0,
 	      "the end stays the end");
-	jp_jitdump_close(read);
+	jp_jitdump_close(opened);
 }
 
 static void check_refusal(const char *label, int64_t owner, const char *says)
 {
 	struct jp_error err = {""};
-	struct jp_jitdump *read = jp_jitdump_open(path, owner, &err);
+	struct jp_jitdump *dump = jp_jitdump_open(path, owner, &err);
 
-	check(!read && strstr(err.text, says) && strstr(err.text, path), "%s: %s", label, err.text);
-	jp_jitdump_close(read);
+	check(!dump && strstr(err.text, says) && strstr(err.text, path), "%s: %s", label, err.text);
+	jp_jitdump_close(dump);
 	unlink(path);
 }
 
@@ -64,7 +65,7 @@ static void test_strange_files(void)
 {
 	struct jp_jitdump_record record;
 	struct jitdump_made dump;
-	struct jp_jitdump *read;
+	struct jp_jitdump *opened;
 	const char *target = scratch_path("target");
 	uint32_t magic;
 
@@ -87,11 +88,11 @@ static void test_strange_files(void)
 	rmdir(path);
 	jitdump_made_store(&dump, path);
 	if (!truncate(path, INT64_C(1) << 42)) {
-		read = jp_jitdump_open(path, -1, NULL);
-		check(!read || (jp_jitdump_next(read, &record, NULL) == 1 &&
-				jp_jitdump_next(read, &record, NULL) < 0),
+		opened = jp_jitdump_open(path, -1, NULL);
+		check(!opened || (jp_jitdump_next(opened, &record, NULL) == 1 &&
+				  jp_jitdump_next(opened, &record, NULL) < 0),
 		      "a hole of 4 TiB behind a right record is an error");
-		jp_jitdump_close(read);
+		jp_jitdump_close(opened);
 	}
 	/* Truncate the file while it is open: 2 MiB of a load of 4 MiB remain. */
 	memcpy(dump.bytes + dump.record + offsetof(struct jp_jitdump_prefix, total_size),
@@ -100,12 +101,12 @@ static void test_strange_files(void)
 	if (!truncate(path, 8 << 20)) {
 		struct jp_error err = {""};
 
-		read = jp_jitdump_open(path, -1, NULL);
-		check(read && !truncate(path, 2 << 20) &&
-			      jp_jitdump_next(read, &record, &err) < 0 && strstr(err.text, path) &&
-			      strstr(err.text, "cut short while"),
+		opened = jp_jitdump_open(path, -1, NULL);
+		check(opened && !truncate(path, 2 << 20) &&
+			      jp_jitdump_next(opened, &record, &err) < 0 &&
+			      strstr(err.text, path) && strstr(err.text, "cut short while"),
 		      "a file cut while it is open is an error: %s", err.text);
-		jp_jitdump_close(read);
+		jp_jitdump_close(opened);
 	}
 }
 

@@ -19,10 +19,10 @@ TEST(path)
 TEST(coverage)
 {
 	enum { LINES = 300, SPACE = 4096 };
-	static bool held[SPACE + 64];
+	static bool is_covered[SPACE + 64];
 	char text[LINES * 24];
 	struct jp_perf_map *map;
-	unsigned right = 0, random = 1;
+	unsigned nr_right = 0, random = 1;
 	size_t size = 0;
 
 	for (unsigned i = 0; i < LINES; i++) {
@@ -31,13 +31,13 @@ TEST(coverage)
 		random = random * 1103515245 + 12345;
 		start = random >> 8 & (SPACE - 1);
 		length = random >> 20 & 31;
-		memset(held + start, true, length);
+		memset(is_covered + start, true, length);
 		size += sprintf(text + size, "%x %x name\n", 0x10000 + start, length);
 	}
 	map = load_map(text, size);
 	for (unsigned offset = 0; map && offset < SPACE; offset++)
-		right += jp_perf_map_covers(map, 0x10000 + offset) == held[offset];
-	check(right == SPACE, "%u of %d addresses have the right coverage", right, SPACE);
+		nr_right += jp_perf_map_covers(map, 0x10000 + offset) == is_covered[offset];
+	check(nr_right == SPACE, "%u of %d addresses have the right coverage", nr_right, SPACE);
 	jp_perf_map_free(map);
 }
 

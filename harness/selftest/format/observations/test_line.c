@@ -10,9 +10,9 @@ static struct jp_declared declared;
 static struct jp_observation_line parser;
 static char line[64 << 10];
 
-static const char *parse(uint32_t lacks, const char *text)
+static const char *parse(uint32_t missing_parts, const char *text)
 {
-	declared.lacking = lacks;
+	declared.lacking = missing_parts;
 	declared.period = 17;
 	parser.declared = &declared;
 	jp_observation_begin(&parser);

@@ -59,12 +59,13 @@ TEST(clocks)
 						  .sample_type = table[i].sample_type,
 						  .flags = table[i].flags,
 						  .sample_period = table[i].requested};
-		const struct jp_event_asked *asked;
+		const struct jp_event_asked *request;
 
 		check(!add_attr(&attr, 0), "%s: the attr is added", table[i].label);
-		asked = &attrs.list[attrs.count - 1].request;
-		check(asked->clock == table[i].clock && asked->period == table[i].period,
-		      "%s: clock %d, period %d", table[i].label, asked->clock, (int)asked->period);
+		request = &attrs.list[attrs.count - 1].request;
+		check(request->clock == table[i].clock && request->period == table[i].period,
+		      "%s: clock %d, period %d", table[i].label, request->clock,
+		      (int)request->period);
 	}
 	jp_perf_attrs_free(&attrs);
 }
@@ -132,22 +133,23 @@ TEST(records)
 	static const enum jp_perf_record_type always[] = {
 		JP_PERF_RECORD_SAMPLE, JP_PERF_RECORD_LOST, JP_PERF_RECORD_LOST_SAMPLES,
 		JP_PERF_RECORD_THROTTLE, JP_PERF_RECORD_UNTHROTTLE};
-	const struct jp_perf_attr none = {0}, pmu = {.type = JP_PERF_TYPES};
+	const struct jp_perf_attr no_flags = {0}, pmu = {.type = JP_PERF_TYPES};
 
 	for (size_t i = 0; i < sizeof(always) / sizeof(*always); i++)
-		check(makes_records(&none, always[i]), "records of type %d come with any flags",
+		check(makes_records(&no_flags, always[i]), "records of type %d come with any flags",
 		      always[i]);
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
 		check(makes_records(&(struct jp_perf_attr){.flags = table[i].flags},
 				    table[i].type) &&
-			      !makes_records(&none, table[i].type),
+			      !makes_records(&no_flags, table[i].type),
 		      "records of type %d come with flags %#llx alone", table[i].type,
 		      (unsigned long long)table[i].flags);
 	check(!makes_records(
 		      &(struct jp_perf_attr){.flags = JP_PERF_ATTR_MMAP | JP_PERF_ATTR_MMAP2},
 		      JP_PERF_RECORD_MMAP),
 	      "with mmap2, MMAP records do not come");
-	check(makes_records(&pmu, JP_PERF_RECORD_AUX) && !makes_records(&none, JP_PERF_RECORD_AUX),
+	check(makes_records(&pmu, JP_PERF_RECORD_AUX) &&
+		      !makes_records(&no_flags, JP_PERF_RECORD_AUX),
 	      "AUX records come from dynamic PMUs alone");
 }
 

@@ -127,14 +127,14 @@ static void put_attr(uint32_t size, uint64_t config, uint64_t id, uint64_t nr_id
 {
 	struct jp_perf_attr attr = {.size = size, .config = config, .sample_type = TYPE};
 	unsigned char body[256];
-	size_t used = size;
+	size_t length = size;
 
 	memset(body, 0, sizeof(body));
 	memcpy(body, &attr, size < sizeof(attr) ? size : sizeof(attr));
 	body[size - 1] = 0xee;
-	for (uint64_t i = id; i < id + nr_ids; i++, used += sizeof(i))
-		memcpy(body + used, &i, sizeof(i));
-	perf_file_record(&file, JP_PERF_RECORD_HEADER_ATTR, 0, body, used);
+	for (uint64_t i = id; i < id + nr_ids; i++, length += sizeof(i))
+		memcpy(body + length, &i, sizeof(i));
+	perf_file_record(&file, JP_PERF_RECORD_HEADER_ATTR, 0, body, length);
 }
 
 static void put_feature(uint64_t number, const char *text)
@@ -168,7 +168,7 @@ TEST(attr_sizes)
 		uint32_t size;
 		uint64_t config, id, nr_ids;
 	} attrs[] = {{64, 11, 1, 1}, {136, 12, 2, 3}, {72, 13, 5, 0}};
-	unsigned int good = 0;
+	unsigned int nr_good = 0;
 
 	begin_stream();
 	for (int i = 0; i < 3; i++)
@@ -187,11 +187,11 @@ TEST(attr_sizes)
 
 		for (uint32_t offset = attrs[i].size; offset < 136; offset++)
 			put_other += bytes[offset] != 0;
-		good += attr->size == 136 && attr->config == attrs[i].config && !put_other &&
-			bytes[attrs[i].size - 1] == 0xee && ids.size == 8 * attrs[i].nr_ids &&
-			(!ids.size || found.bytes[ids.offset] == attrs[i].id);
+		nr_good += attr->size == 136 && attr->config == attrs[i].config && !put_other &&
+			   bytes[attrs[i].size - 1] == 0xee && ids.size == 8 * attrs[i].nr_ids &&
+			   (!ids.size || found.bytes[ids.offset] == attrs[i].id);
 	}
-	check(good == 3, "%u of 3 attrs have that size, zero padding and their ids", good);
+	check(nr_good == 3, "%u of 3 attrs have that size, zero padding and their ids", nr_good);
 	check(found.count == 2 && found.ips[0] == 0x1000 && found.attrs[0] == 0 &&
 		      found.ips[1] == 0x2000 && found.attrs[1] == 1,
 	      "samples keep their events");
@@ -232,24 +232,24 @@ static void put_aux(uint64_t payload)
 TEST(aux_records)
 {
 	static const uint64_t stale[] = {1, 1, 1};
-	static const struct perf_file_feature one = {JP_PERF_FEATURE_AUXTRACE, stale,
-						     sizeof(stale)};
+	static const struct perf_file_feature feature = {JP_PERF_FEATURE_AUXTRACE, stale,
+							 sizeof(stale)};
 	const unsigned char *table;
-	uint64_t size = 0, words[5], good = 0;
+	uint64_t size = 0, words[5], nr_good = 0;
 
-	for (int with = 0; with < 2; with++) {
+	for (int with_aux = 0; with_aux < 2; with_aux++) {
 		begin_file();
 		put_aux(64);
 		put_sample(0, 0x1000);
 		put_aux(8);
 		perf_file_end_data(&file);
-		if (with)
-			perf_file_features(&file, &one, 1);
-		if (!copy_file(with ? "AUX data with a table" : "AUX data without one"))
+		if (with_aux)
+			perf_file_features(&file, &feature, 1);
+		if (!copy_file(with_aux ? "AUX data with a table" : "AUX data without one"))
 			return;
 		table = find_feature(JP_PERF_FEATURE_AUXTRACE, &size);
-		check(!table == !with, "%s",
-		      with ? "with a table, the copy has one" : "without a table, it has none");
+		check(!table == !with_aux, "%s",
+		      with_aux ? "with a table, the copy has one" : "without a table, it has none");
 	}
 	if (!check(table && size == sizeof(words), "the table lists two records"))
 		return;
@@ -258,9 +258,10 @@ TEST(aux_records)
 		struct jp_perf_record record;
 
 		memcpy(&record, found.bytes + words[1 + 2 * i], sizeof(record));
-		good += record.type == JP_PERF_RECORD_AUXTRACE && record.size == words[2 + 2 * i];
+		nr_good +=
+			record.type == JP_PERF_RECORD_AUXTRACE && record.size == words[2 + 2 * i];
 	}
-	check(words[0] == 2 && good == 2, "the table has the new places");
+	check(words[0] == 2 && nr_good == 2, "the table has the new places");
 	check(found.count == 1 && found.bytes[words[3] + 48] == 'A', "the payload is copied");
 }
 

@@ -16,11 +16,11 @@ struct names_seen {
 
 static int count_name(void *context, const struct jp_event *event)
 {
-	struct names_seen *seen = context;
+	struct names_seen *counts = context;
 
-	seen->nr_names += event->type == JP_EVENT_COMM;
-	seen->nr_wrong += event->type != JP_EVENT_COMM || event->pid != 7 ||
-			  strcmp(event->comm.name, "name") != 0;
+	counts->nr_names += event->type == JP_EVENT_COMM;
+	counts->nr_wrong += event->type != JP_EVENT_COMM || event->pid != 7 ||
+			    strcmp(event->comm.name, "name") != 0;
 	return 0;
 }
 
@@ -41,18 +41,18 @@ static void put_name(struct perf_file *to)
 	perf_file_record(to, JP_PERF_RECORD_COMM, 0, body, sizeof(body));
 }
 
-static int read_all(struct names_seen *seen, struct jp_perfdata_summary *summary,
+static int read_all(struct names_seen *counts, struct jp_perfdata_summary *summary,
 		    struct jp_error *err)
 {
-	*seen = (struct names_seen){0};
+	*counts = (struct names_seen){0};
 	*summary = (struct jp_perfdata_summary){0};
-	return jp_perfdata_read(perf_file_store(&file, "perf.data"), count_name, seen, summary,
+	return jp_perfdata_read(perf_file_store(&file, "perf.data"), count_name, counts, summary,
 				err);
 }
 
 TEST(bad_records)
 {
-	static const uint64_t beyond[] = {100, 0};
+	static const uint64_t out_of_range[] = {100, 0};
 	static const struct {
 		const char *label;
 		uint32_t type;
@@ -64,19 +64,20 @@ TEST(bad_records)
 		 "expected a build id"},
 		{"a feature without a number", JP_PERF_RECORD_HEADER_FEATURE, "", 0,
 		 "expected a feature's number"},
-		{"compressed data of more than its record", JP_PERF_RECORD_COMPRESSED2, beyond,
-		 sizeof(beyond), "expected compressed data that fits into its record"},
+		{"compressed data of more than its record", JP_PERF_RECORD_COMPRESSED2,
+		 out_of_range, sizeof(out_of_range),
+		 "expected compressed data that fits into its record"},
 		{"compressed data without its size", JP_PERF_RECORD_COMPRESSED2, "1234", 4,
 		 "expected compressed data that fits into its record"},
 		{"compressed data that is none", JP_PERF_RECORD_COMPRESSED, "none of zstd's", 14,
 		 "compressed record of type 81: "},
-		{"a payload beyond the data", JP_PERF_RECORD_AUXTRACE, beyond, sizeof(beyond),
-		 "expected 100 bytes after this record, found 24"},
+		{"a payload beyond the data", JP_PERF_RECORD_AUXTRACE, out_of_range,
+		 sizeof(out_of_range), "expected 100 bytes after this record, found 24"},
 	};
 	/* A feature follows, so the data section cannot have been cut. */
 	static const struct perf_file_feature feature = {3, "host", 4};
 	struct jp_error err = {""};
-	struct names_seen seen;
+	struct names_seen counts;
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		begin_file();
@@ -84,8 +85,8 @@ TEST(bad_records)
 		put_name(&file);
 		perf_file_end_data(&file);
 		perf_file_features(&file, &feature, 1);
-		check(jp_perfdata_read(perf_file_store(&file, "perf.data"), count_name, &seen, NULL,
-				       &err) < 0 &&
+		check(jp_perfdata_read(perf_file_store(&file, "perf.data"), count_name, &counts,
+				       NULL, &err) < 0 &&
 			      strstr(err.text, "perf.data: offset 240: ") &&
 			      strstr(err.text, table[i].words),
 		      "%s: %s", table[i].label, err.text);
@@ -99,7 +100,7 @@ TEST(failing_stream)
 	jp_cleanup_close int saved = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
 	struct jp_perfdata_summary summary;
 	struct jp_error err = {""};
-	struct names_seen seen;
+	struct names_seen counts;
 	int ends[2];
 
 	file.size = 0;
@@ -112,7 +113,7 @@ TEST(failing_stream)
 		exit(99);
 	close(ends[0]);
 	close(ends[1]);
-	check(jp_perfdata_read("-", count_name, &seen, &summary, &err) == -EIO &&
+	check(jp_perfdata_read("-", count_name, &counts, &summary, &err) == -EIO &&
 		      !summary.cut_short && strstr(err.text, strerror(ECONNRESET)),
 	      "a read error in a payload is reported: %s", err.text);
 	dup2(saved, STDIN_FILENO);
@@ -155,7 +156,7 @@ TEST(long_stream)
 	const struct sigaction action = {.sa_handler = ignore_signal};
 	jp_cleanup_close int saved = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
 	struct jp_error err = {""};
-	struct names_seen seen = {0};
+	struct names_seen counts = {0};
 	int ends[2], names = 0, status = -1, ret;
 	pid_t writer;
 
@@ -175,36 +176,37 @@ TEST(long_stream)
 	close(ends[1]);
 	dup2(ends[0], STDIN_FILENO);
 	close(ends[0]);
-	ret = jp_perfdata_read("-", count_name, &seen, NULL, &err);
+	ret = jp_perfdata_read("-", count_name, &counts, NULL, &err);
 	dup2(saved, STDIN_FILENO);
 	waitpid(writer, &status, 0);
-	check(!ret && !status && seen.nr_names == names && !seen.nr_wrong,
+	check(!ret && !status && counts.nr_names == names && !counts.nr_wrong,
 	      "of a stream of %zu bytes %d of %d names are read, %d wrong %s", file.size,
-	      seen.nr_names, names, seen.nr_wrong, err.text);
+	      counts.nr_names, names, counts.nr_wrong, err.text);
 }
 
 TEST(split_records)
 {
 	struct jp_perfdata_summary summary;
-	int good = 0, tried = 0;
+	int nr_good = 0, nr_tried = 0;
 
 	inner.size = 0;
 	for (int i = 0; i < 3; i++)
 		put_name(&inner);
 	perf_file_record(&inner, JP_PERF_RECORD_FINISHED_ROUND, 0, NULL, 0);
-	for (size_t first_size = 0; first_size <= inner.size; first_size++, tried++) {
+	for (size_t first_size = 0; first_size <= inner.size; first_size++, nr_tried++) {
 		struct jp_error err = {""};
-		struct names_seen seen;
+		struct names_seen counts;
 
 		begin_file();
 		perf_file_compressed(&file, inner.bytes, first_size);
 		perf_file_compressed(&file, inner.bytes + first_size, inner.size - first_size);
 		perf_file_end_data(&file);
-		good += !read_all(&seen, &summary, &err) && seen.nr_names == 3 && !seen.nr_wrong &&
-			summary.records == 6 && summary.own_records == 3;
+		nr_good += !read_all(&counts, &summary, &err) && counts.nr_names == 3 &&
+			   !counts.nr_wrong && summary.records == 6 && summary.own_records == 3;
 	}
 	if (PERF_FILE_ZSTD)
-		check(good == tried, "compressed data splits at %d of %d places", good, tried);
+		check(nr_good == nr_tried, "compressed data splits at %d of %d places", nr_good,
+		      nr_tried);
 	else
 		check(true, "compressed records can be split # SKIP built without libzstd");
 }
@@ -223,7 +225,7 @@ TEST(split_blocks)
 	for (size_t i = 0; PERF_FILE_ZSTD && i < sizeof(table) / sizeof(*table); i++) {
 		struct jp_perfdata_summary summary;
 		struct jp_error err = {""};
-		struct names_seen seen;
+		struct names_seen counts;
 		int ret;
 
 		begin_file();
@@ -233,11 +235,11 @@ TEST(split_blocks)
 			put_name(&inner);
 		perf_file_record(&file, JP_PERF_RECORD_COMPRESSED, 0, inner.bytes, table[i].size);
 		perf_file_end_data(&file);
-		ret = read_all(&seen, &summary, &err);
+		ret = read_all(&counts, &summary, &err);
 		check(ret == table[i].ret && summary.empty_chunk == PERF_FILE_DATA &&
-			      (size_t)seen.nr_names == table[i].size / 24 && !seen.nr_wrong,
+			      (size_t)counts.nr_names == table[i].size / 24 && !counts.nr_wrong,
 		      "%zu bytes after an empty record: %d, %d names, %s", table[i].size, ret,
-		      seen.nr_names, err.text);
+		      counts.nr_names, err.text);
 	}
 	if (!PERF_FILE_ZSTD)
 		check(true, "blocks can be split # SKIP built without libzstd");
@@ -250,16 +252,16 @@ TEST(short_feature)
 		const struct perf_file_feature feature = {JP_PERF_FEATURE_ARCH, "\0\0\0\0", size};
 		struct jp_perfdata_summary summary;
 		struct jp_error err = {""};
-		struct names_seen seen;
+		struct names_seen counts;
 		int ret;
 
 		begin_file();
 		put_name(&file);
 		perf_file_end_data(&file);
 		perf_file_features(&file, &feature, 1);
-		ret = read_all(&seen, &summary, &err);
+		ret = read_all(&counts, &summary, &err);
 		check(size < 4 ? ret < 0 && strstr(err.text, "expected at least 4 bytes")
-			       : !ret && seen.nr_names == 1 && !*summary.arch,
+			       : !ret && counts.nr_names == 1 && !*summary.arch,
 		      "a feature of %zu bytes is judged right %s", size, err.text);
 	}
 }

@@ -150,9 +150,9 @@ static struct jp_event make_event(size_t i)
 static void check_round_trip(size_t i, uint64_t sample_type, bool sample_id)
 {
 	const struct jp_perf_layout layout = make_layout(sample_type, sample_id);
-	static uint64_t bytes[JP_PERF_RECORD_MOST / 8], again[JP_PERF_RECORD_MOST / 8];
+	static uint64_t bytes[JP_PERF_RECORD_MOST / 8], encoded[JP_PERF_RECORD_MOST / 8];
 	const struct jp_perf_record *record = (const void *)bytes;
-	struct jp_event event = make_event(i), back;
+	struct jp_event event = make_event(i), decoded;
 	bool has_ids = sample_id || event.type == JP_EVENT_SAMPLE;
 	size_t size = jp_perf_encode(&layout, &event, bytes, sizeof(bytes));
 	const char *expected, *record_name = records[i].name;
@@ -161,50 +161,53 @@ static void check_round_trip(size_t i, uint64_t sample_type, bool sample_id)
 	check(size && size == record->size && record->type == records[i].record_type &&
 		      (!records[i].body || size == records[i].body + layout.trailer),
 	      "%s, sample id %d, is encoded in %zu bytes", record_name, sample_id, size);
-	memset(&back, 0xa5, sizeof(back)); /* fill with garbage: decoding must set all fields */
-	expected = jp_perf_decode(&layout, record, &back, &decoded_regs);
+	memset(&decoded, 0xa5,
+	       sizeof(decoded)); /* fill with garbage: decoding must set all fields */
+	expected = jp_perf_decode(&layout, record, &decoded, &decoded_regs);
 	if (!check(!expected, "%s is decoded %s", record_name, expected ? expected : ""))
 		return;
-	check(is_same_event(&event, &back) && (event.type != JP_EVENT_SAMPLE || back.sample.regs),
+	check(is_same_event(&event, &decoded) &&
+		      (event.type != JP_EVENT_SAMPLE || decoded.sample.regs),
 	      "%s: all fields survive", record_name);
-	check(back.time == (has_ids ? TIME : 0) && back.id == (has_ids ? ID : 0) &&
-		      back.cpu == (has_ids ? CPU : 0),
+	check(decoded.time == (has_ids ? TIME : 0) && decoded.id == (has_ids ? ID : 0) &&
+		      decoded.cpu == (has_ids ? CPU : 0),
 	      "%s: time, id and CPU survive", record_name);
 	check(event.type == JP_EVENT_LOST || event.type == JP_EVENT_LOST_SAMPLES ||
 			      event.type == JP_EVENT_THROTTLE || event.type == JP_EVENT_DEFERRED
-		      ? back.tid == (has_ids ? TID : 0)
-		      : back.pid == PID && back.tid == TID,
+		      ? decoded.tid == (has_ids ? TID : 0)
+		      : decoded.pid == PID && decoded.tid == TID,
 	      "%s: process and thread survive", record_name);
 	check(jp_perf_record_tid(&layout, record) == (!has_ids                      ? 0
 						      : event.type == JP_EVENT_FORK ? 201
 										    : TID),
 	      "%s: the tid that caused it is read", record_name);
 	/* LOST and THROTTLE have an id before the sample id, which is not decoded. */
-	check(jp_perf_encode(&layout, &back, again, sizeof(again)) == size &&
-		      (memcmp(bytes, again, size) == 0 ||
+	check(jp_perf_encode(&layout, &decoded, encoded, sizeof(encoded)) == size &&
+		      (memcmp(bytes, encoded, size) == 0 ||
 		       (!has_ids &&
 			(event.type == JP_EVENT_LOST || event.type == JP_EVENT_THROTTLE))),
 	      "%s: encoding again gives the same bytes", record_name);
-	check(!jp_perf_encode(&layout, &event, again, size - 8), "%s needs its whole size",
+	check(!jp_perf_encode(&layout, &event, encoded, size - 8), "%s needs its whole size",
 	      record_name);
 }
 
 static void test_unknown_records(void)
 {
 	const struct jp_perf_layout read = make_layout(IDS | JP_PERF_SAMPLE_READ, true);
-	const struct jp_event other = {.type = JP_EVENT_OTHER};
+	const struct jp_event other_event = {.type = JP_EVENT_OTHER};
 	struct jp_event sample = make_event(RECORDS - 1);
 	unsigned char bytes[4096];
 
 	check(!jp_perf_encode(&read, &sample, bytes, sizeof(bytes)), "counts cannot be encoded");
-	check(!jp_perf_encode(&read, &other, bytes, sizeof(bytes)), "an unknown type is refused");
+	check(!jp_perf_encode(&read, &other_event, bytes, sizeof(bytes)),
+	      "an unknown type is refused");
 }
 
 static void test_encode_range(void)
 {
 	const struct jp_perf_layout layout = make_layout(IDS, true);
 	uint64_t bytes[64];
-	struct jp_event event = make_event(0), back;
+	struct jp_event event = make_event(0), decoded;
 	struct jp_regs decoded_regs;
 
 	jp_perf_encode(&layout, &event, bytes, sizeof(bytes));
@@ -212,8 +215,8 @@ static void test_encode_range(void)
 	event.map.addr = 0x8000;
 	event.map.len = 0x2000;
 	event.map.pgoff = 0x5000;
-	check(!jp_perf_decode(&layout, (const void *)bytes, &back, &decoded_regs) &&
-		      is_same_event(&event, &back) && back.time == TIME,
+	check(!jp_perf_decode(&layout, (const void *)bytes, &decoded, &decoded_regs) &&
+		      is_same_event(&event, &decoded) && decoded.time == TIME,
 	      "only the range of a mapping record is changed");
 }
 
@@ -244,8 +247,8 @@ static void test_misalignment(uint16_t shift)
 	};
 	const struct jp_perf_layout layout = make_layout(ALL, true);
 	const struct jp_perfdata_event events[] = {{&attr, "one"}};
-	const struct jp_perf_record odd = {.type = JP_PERF_RECORD_SCHEDSTAT_DOMAIN,
-					   .size = (uint16_t)(sizeof(odd) + shift)};
+	const struct jp_perf_record odd_record = {.type = JP_PERF_RECORD_SCHEDSTAT_DOMAIN,
+						  .size = (uint16_t)(sizeof(odd_record) + shift)};
 	char name[] = "/tmp/jitproof-records-XXXXXX";
 	unsigned char bytes[4096] = {0};
 	struct jp_perfdata_writer *writer;
@@ -259,8 +262,8 @@ static void test_misalignment(uint16_t shift)
 	if (!check(writer, "a file is created %s", err.text))
 		return;
 	jp_perfdata_id(writer, 0, ID);
-	memcpy(bytes, &odd, sizeof(odd));
-	jp_perfdata_put(writer, bytes, odd.size);
+	memcpy(bytes, &odd_record, sizeof(odd_record));
+	jp_perfdata_put(writer, bytes, odd_record.size);
 	for (size_t i = 0; i < RECORDS; i++) {
 		struct jp_event event = make_event(i);
 

@@ -88,14 +88,14 @@ TEST(counts)
 TEST(branches)
 {
 	const struct jp_perf_attr attr = {.sample_type = JP_PERF_SAMPLE_BRANCH_STACK};
-	struct jp_perf_attr other = attr;
+	struct jp_perf_attr other_attr = attr;
 	uint64_t values[16] = {2};
 
 	check_sample("branches", attr, values, 1 + 6);
-	other.branch_sample_type = JP_PERF_BRANCH_HW_INDEX;
-	check_sample("branches with an index", other, values, 1 + 1 + 6);
-	other.branch_sample_type |= JP_PERF_BRANCH_COUNTERS;
-	check_sample("branches with an index and counters", other, values, 1 + 1 + 6 + 2);
+	other_attr.branch_sample_type = JP_PERF_BRANCH_HW_INDEX;
+	check_sample("branches with an index", other_attr, values, 1 + 1 + 6);
+	other_attr.branch_sample_type |= JP_PERF_BRANCH_COUNTERS;
+	check_sample("branches with an index and counters", other_attr, values, 1 + 1 + 6 + 2);
 	values[0] = 0;
 	check_sample("no branches", attr, values, 1);
 }
@@ -216,17 +216,18 @@ TEST(swapped_attr)
 {
 	static const unsigned char widths[] = {4, 4, 8, 8, 8, 8, 8, 4, 4, 8, 8, 8,
 					       8, 4, 4, 8, 4, 2, 2, 4, 4, 8, 8, 8};
-	struct jp_perf_attr ours, theirs;
-	unsigned char *field = (unsigned char *)&ours, *swapped_field = (unsigned char *)&theirs;
+	struct jp_perf_attr native_attr, foreign_attr;
+	unsigned char *field = (unsigned char *)&native_attr,
+		      *swapped_field = (unsigned char *)&foreign_attr;
 
-	for (size_t i = 0; i < sizeof(ours); i++)
+	for (size_t i = 0; i < sizeof(native_attr); i++)
 		field[i] = (unsigned char)(i + 1);
-	ours.flags = 0;
+	native_attr.flags = 0;
 	for (size_t i = 0; i < sizeof(widths); field += widths[i], swapped_field += widths[i++])
 		for (size_t byte = 0; byte < widths[i]; byte++)
 			swapped_field[byte] = field[widths[i] - 1 - byte];
-	jp_perf_swap_attr(&theirs);
-	check(swapped_field == (unsigned char *)(&theirs + 1) &&
-		      !memcmp(&theirs, &ours, sizeof(ours)),
+	jp_perf_swap_attr(&foreign_attr);
+	check(swapped_field == (unsigned char *)(&foreign_attr + 1) &&
+		      !memcmp(&foreign_attr, &native_attr, sizeof(native_attr)),
 	      "each field of an attr is swapped");
 }

@@ -6,7 +6,7 @@
 /* On such a machine, the first bit field is the highest bit of the first byte. */
 TEST(attr_flags)
 {
-	unsigned int right = 0;
+	unsigned int nr_right = 0;
 
 	for (int bit = 0; bit < 64; bit++) {
 		struct jp_perf_attr attr = {0};
@@ -15,9 +15,9 @@ TEST(attr_flags)
 		bytes[bit / 8] = 0x80 >> bit % 8;
 		memcpy(&attr.flags, bytes, sizeof(bytes));
 		jp_perf_swap_attr(&attr);
-		right += attr.flags == UINT64_C(1) << bit;
+		nr_right += attr.flags == UINT64_C(1) << bit;
 	}
-	check(right == 64, "%u of 64 flags of an attr are swapped", right);
+	check(nr_right == 64, "%u of 64 flags of an attr are swapped", nr_right);
 }
 
 /* A record in both byte orders. */
@@ -145,25 +145,26 @@ TEST(samples)
 		.sample_regs_user = 3,
 	};
 	const struct jp_perf_record head = {.type = JP_PERF_RECORD_SAMPLE};
-	struct swapped_pair whole = make_sample(), cut;
-	unsigned int nr_kept = 0, good = 0, cuts = 0;
+	struct swapped_pair full = make_sample(), truncated;
+	unsigned int nr_kept = 0, nr_good = 0, cuts = 0;
 	struct jp_perf_layout layout;
 
 	jp_perf_compute_layout(&attr, 0, &layout);
-	swap_record(&layout, &whole, head);
-	check(memcmp(whole.native, whole.foreign, whole.size) == 0, "a sample's parts are swapped");
-	for (size_t size = 8; size < whole.size; size += 8, cuts++) {
-		const struct swapped_pair before = cut = make_sample();
+	swap_record(&layout, &full, head);
+	check(memcmp(full.native, full.foreign, full.size) == 0, "a sample's parts are swapped");
+	for (size_t size = 8; size < full.size; size += 8, cuts++) {
+		const struct swapped_pair before = truncated = make_sample();
 
-		cut.size = size;
-		swap_record(&layout, &cut, head);
-		nr_kept += memcmp(cut.foreign + size, before.foreign + size,
-				  sizeof(cut.foreign) - size) == 0;
-		good += size < layout.fixed ||
-			memcmp(cut.foreign + 8, cut.native + 8, layout.fixed - 8) == 0;
+		truncated.size = size;
+		swap_record(&layout, &truncated, head);
+		nr_kept += memcmp(truncated.foreign + size, before.foreign + size,
+				  sizeof(truncated.foreign) - size) == 0;
+		nr_good +=
+			size < layout.fixed ||
+			memcmp(truncated.foreign + 8, truncated.native + 8, layout.fixed - 8) == 0;
 	}
-	check(nr_kept == cuts && good == cuts,
-	      "of %u cuts %u change nothing behind and %u are right", cuts, nr_kept, good);
+	check(nr_kept == cuts && nr_good == cuts,
+	      "of %u cuts %u change nothing behind and %u are right", cuts, nr_kept, nr_good);
 }
 
 TEST(cut_records)

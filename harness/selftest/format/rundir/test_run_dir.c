@@ -166,7 +166,7 @@ TEST(watched_file)
 {
 	static const struct {
 		const char *text, *words;
-	} bad[] = {
+	} bad_files[] = {
 		{"", "watched:1: expected \"started NUMBER\""},
 		{TIMES, "watched:5: expected \"slack NUMBER\""},
 		{"started\n", "watched:1: expected"},
@@ -190,17 +190,17 @@ TEST(watched_file)
 		{TIMES OTHERS LATER "silent 2\n", "expected ending <= silent <= ended"},
 		{TIMES OTHERS LATER "silent 5\n", "expected ending <= silent <= ended"},
 	};
-	struct jp_watched_info info = {0}, back = {0};
+	struct jp_watched_info info = {0}, reread = {0};
 	struct jp_error err;
 	char text[512];
-	char *written;
+	char *text_read;
 	size_t size;
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		strcpy(text, bad[i].text);
+	for (size_t i = 0; i < sizeof(bad_files) / sizeof(*bad_files); i++) {
+		strcpy(text, bad_files[i].text);
 		*err.text = '\0';
-		check(jp_watched_parse(&back, "watched", text, &err) &&
-			      strstr(err.text, bad[i].words),
+		check(jp_watched_parse(&reread, "watched", text, &err) &&
+			      strstr(err.text, bad_files[i].words),
 		      "bad watched file %zu is refused: %s", i, err.text);
 	}
 	strcpy(text, TIMES OTHERS);
@@ -212,11 +212,11 @@ TEST(watched_file)
 	info = (struct jp_watched_info){.started = 1, .sampling_since = 2, .ending = 3, .ended = 4};
 	info.cpus = 4;
 	check(!jp_watched_write(&info, scratch_folder(), &err), "a watched file is written");
-	written = jp_run_dir_read(scratch_folder(), "watched", &size);
-	check(written && !jp_watched_parse(&back, "watched", written, &err) &&
-		      !memcmp(&info, &back, sizeof(info)),
+	text_read = jp_run_dir_read(scratch_folder(), "watched", &size);
+	check(text_read && !jp_watched_parse(&reread, "watched", text_read, &err) &&
+		      !memcmp(&info, &reread, sizeof(info)),
 	      "it is read back");
-	free(written);
+	free(text_read);
 	check(jp_watched_write(&info, scratch_path("none"), &err) && strstr(err.text, "none"),
 	      "a missing folder is an error: %s", err.text);
 	check(jp_watched_write(&info, long_name, &err) == -ENAMETOOLONG, "a long path is an error");

@@ -17,7 +17,7 @@ static bool parse_intervals(const char *text, struct jp_intervals *intervals)
 
 TEST(bad_intervals)
 {
-	static const char *const bad[] = {
+	static const char *const bad_texts[] = {
 		"",
 		"gate none\ngate none",
 		"gate other",
@@ -55,8 +55,8 @@ TEST(bad_intervals)
 	};
 	struct jp_intervals intervals;
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		check(!parse_intervals(bad[i], &intervals) && !intervals.nr_processes,
+	for (size_t i = 0; i < sizeof(bad_texts) / sizeof(*bad_texts); i++)
+		check(!parse_intervals(bad_texts[i], &intervals) && !intervals.nr_processes,
 		      "bad intervals %zu are refused", i);
 }
 
@@ -130,7 +130,7 @@ static bool parse_info(const char *text, struct jp_capture_info *info)
 
 TEST(capture_file)
 {
-	static const char *const bad[] = {
+	static const char *const bad_texts[] = {
 		NEEDED,
 		NEEDED "settled yes\nsettled yes",
 		NEEDED "settled yes\nlacks",
@@ -150,8 +150,8 @@ TEST(capture_file)
 			 &info) &&
 		      strlen(info.lacks) == sizeof(info.lacks) - 1,
 	      "a long text is cut");
-	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		check(!parse_info(bad[i], &info), "bad capture %zu is refused", i);
+	for (size_t i = 0; i < sizeof(bad_texts) / sizeof(*bad_texts); i++)
+		check(!parse_info(bad_texts[i], &info), "bad capture %zu is refused", i);
 	for (size_t drop = 0; drop < 11; drop++) {
 		char text[512], *line = text, *next;
 
@@ -187,7 +187,7 @@ TEST(written_capture_file)
 {
 	static const char expected_start[] = "policy exec\nenabled 1\nsampling 2\nstopped 3\n";
 	char text[2048] = "";
-	struct jp_capture_info info, back;
+	struct jp_capture_info info, reread;
 	struct jp_error err = {""};
 
 	if (!check(parse_info(NEEDED "settled yes\ncounted 77\nevent cpu-clock", &info),
@@ -202,7 +202,8 @@ TEST(written_capture_file)
 		      strstr(text, "\nsettled yes\n") && strstr(text, "\nkernel no\n") &&
 		      !strstr(text, "lacks"),
 	      "keys are in order, without empty ones");
-	check(parse_info(text, &back) && !memcmp(&info, &back, sizeof(info)), "it is read back");
+	check(parse_info(text, &reread) && !memcmp(&info, &reread, sizeof(info)),
+	      "it is read back");
 	check(jp_capture_info_write(&info, scratch_path("none"), &err) && strstr(err.text, "/none"),
 	      "a missing folder is an error: %s", err.text);
 }
@@ -216,7 +217,7 @@ static bool parse_maps(const char *text, struct jp_procmap **maps, size_t *count
 
 TEST(maps)
 {
-	static const char *const bad[] = {
+	static const char *const bad_texts[] = {
 		"1000-2000 r-xp 0 0:0 0 a",
 		"2000-2000 r-xp 0 0:0 0\n",
 		"1000-2000 \n",
@@ -267,7 +268,7 @@ TEST(maps)
 	check(jp_procmaps_parse("1000-2000 rqxp 0 0:0 0\n", 23, &maps, &count, &err) &&
 		      strstr(err.text, "line 1, column 12:"),
 	      "the error names line and column: %s", err.text);
-	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		if (!check(!parse_maps(bad[i], &maps, &count), "bad maps %zu are refused", i))
+	for (size_t i = 0; i < sizeof(bad_texts) / sizeof(*bad_texts); i++)
+		if (!check(!parse_maps(bad_texts[i], &maps, &count), "bad maps %zu are refused", i))
 			free(maps);
 }

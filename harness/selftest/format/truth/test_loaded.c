@@ -67,15 +67,16 @@ static void test_moved_code(void)
 static void test_torn_records(void)
 {
 	const uint64_t slot = jp_truth_reserve(1);
-	struct jp_truth_record late = {.type = JP_TRUTH_CODE_LOAD,
-				       .load = {.function = 20, .addr = 0x20000, .size = 0x10}};
+	struct jp_truth_record late_record = {
+		.type = JP_TRUTH_CODE_LOAD,
+		.load = {.function = 20, .addr = 0x20000, .size = 0x10}};
 
 	load_code(21, 0x21000, 0x10);
 	check(!has_code(0x20000) && has_code(0x21000), "records after an unfinished slot are read");
 	load_code(22, 0x22000, 0x10);
 	check(has_code(0x21000) && has_code(0x22000) && loaded.settled == slot,
 	      "further records behind an unfinished slot are read");
-	jp_truth_commit(slot, &late);
+	jp_truth_commit(slot, &late_record);
 	check(has_code(0x20000) && loaded.settled == slot + 3, "the finished slot is read");
 }
 

@@ -10,12 +10,12 @@ static void write_acts(void)
 }
 
 /* Returns the number of mapped ranges that count for a capture with these times. */
-static uint64_t count_maps(uint64_t started, uint64_t begun, uint64_t until)
+static uint64_t count_maps(uint64_t started, uint64_t begun, uint64_t end)
 {
 	uint64_t counts[JP_ACTS];
 	struct jp_error err;
 
-	check(!jp_acts_count(scratch_path("truth"), started, begun, until, counts, &err),
+	check(!jp_acts_count(scratch_path("truth"), started, begun, end, counts, &err),
 	      "the file is read");
 	return counts[JP_ACT_MAP];
 }

@@ -53,10 +53,10 @@ static struct {
 	struct jp_evidence evidence;
 } scene;
 
-/* Sets the scene. @acted: time of the act, @recorded: time of the record; NEVER: it did not
+/* Sets the scene. @acted: time of the act, @record_time: time of the record; NEVER: it did not
  * happen. */
 static void set_scene(enum jp_event_type type, uint64_t acted, enum snapshot_entry entry,
-		      uint64_t recorded)
+		      uint64_t record_time)
 {
 	scene.act = make_act(type, PID, acted);
 	scene.map = (struct jp_procmap){
@@ -70,8 +70,8 @@ static void set_scene(enum jp_event_type type, uint64_t acted, enum snapshot_ent
 	scene.truth = (struct jp_truth){.acts = &scene.act, .nr_acts = acted != NEVER};
 	scene.span = (struct jp_span){.pid = PID,
 				      .mapping = {.start = CODE, .end = CODE + SIZE},
-				      .open_before = recorded};
-	scene.known = (struct jp_spans){.spans = &scene.span, .count = recorded != NEVER};
+				      .open_before = record_time};
+	scene.known = (struct jp_spans){.spans = &scene.span, .count = record_time != NEVER};
 	scene.evidence = (struct jp_evidence){.truth = &scene.truth,
 					      .snapshots = {.list = &scene.snapshot, .count = 1},
 					      .info = {.policy = "exec", .enabled = 100}};
@@ -467,7 +467,7 @@ TEST(ends_of_walks)
 {
 	/* The last address is past the end. */
 	static uint64_t full_stack[] = {0x100, 0x200, 0x300, 0x400},
-			twice[] = {0x100, 0x100, 0x300};
+			repeated[] = {0x100, 0x100, 0x300};
 	static const struct {
 		const char *label;
 		uint64_t *whole;
@@ -479,7 +479,7 @@ TEST(ends_of_walks)
 		{"to the caller's caller", full_stack, 1, 0x300, "bad-cfi"},
 		{"to the caller, one step later", full_stack, 2, 0x300, "no-record"},
 		{"elsewhere", full_stack, 1, 0x250, "bad-cfi"},
-		{"to itself, in a recursion", twice, 1, 0x100, "bad-cfi"},
+		{"to itself, in a recursion", repeated, 1, 0x100, "bad-cfi"},
 		{"beyond the root", full_stack, 3, 0x400, "bad-cfi"},
 	};
 	struct jp_truth truth = {.nr_acts = 0};
@@ -535,12 +535,13 @@ TEST(identical_mappings)
 						 .name = table[i].truth,
 						 .backing = table[i].truth_is};
 		/* The start may differ if the address contains the same byte of the file. */
-		const struct jp_mapping known = {.start = CODE - 4096,
-						 .pgoff = table[i].known_offset - 4096,
-						 .name = table[i].known,
-						 .backing = table[i].known_is};
+		const struct jp_mapping mapping = {.start = CODE - 4096,
+						   .pgoff = table[i].known_offset - 4096,
+						   .name = table[i].known,
+						   .backing = table[i].known_is};
 
-		check(jp_coverage_is_same_mapping(&truth, &known, CODE + 64) == table[i].identical,
+		check(jp_coverage_is_same_mapping(&truth, &mapping, CODE + 64) ==
+			      table[i].identical,
 		      "%s at %d, known as %s at %d: %s", table[i].truth, (int)table[i].truth_offset,
 		      table[i].known, (int)table[i].known_offset,
 		      table[i].identical ? "the same" : "another");

@@ -35,14 +35,14 @@ TEST(gate_control)
 		.snapshots = {.list = snapshots, .count = 2},
 		.intervals = {.gate = "none", .processes = announced, .nr_processes = 2}};
 	const struct jp_control *control = jp_registry_find(JP_CONTROL, "gate");
-	struct jp_extras extras;
+	struct jp_extras added_records;
 	const struct jp_event *events;
 
-	if (!check(control && jp_extras_collect(&extras, &evidence, control) == 0 &&
-			   extras.count == 3,
+	if (!check(control && jp_extras_collect(&added_records, &evidence, control) == 0 &&
+			   added_records.count == 3,
 		   "a name and two mappings are added back"))
 		return;
-	events = extras.events;
+	events = added_records.events;
 	check(events[0].type == JP_EVENT_COMM && events[0].pid == PID && events[0].time == 110 &&
 		      events[0].comm.exec && strcmp(events[0].comm.name, "some") == 0,
 	      "the name has the time of the requested snapshot");
@@ -58,10 +58,10 @@ TEST(gate_control)
 	check(events[2].map.pgoff == 0x5000 && events[2].map.flags == MAP_PRIVATE &&
 		      strcmp(events[2].map.name, "//anon") == 0,
 	      "anonymous memory has its address as offset, like the kernel's records");
-	jp_extras_free(&extras);
+	jp_extras_free(&added_records);
 }
 
-static int add_back(const struct jp_evidence *evidence, struct jp_extras *extras)
+static int add_back(const struct jp_evidence *evidence, struct jp_extras *added_records)
 {
 	static const uint64_t times[] = {20, 10, 15, 20};
 	char name[] = "name 0";
@@ -70,31 +70,32 @@ static int add_back(const struct jp_evidence *evidence, struct jp_extras *extras
 		const struct jp_event event = MADE_EVENT(COMM, 0, times[i], .comm = {name, false});
 
 		name[5] = (char)('0' + i);
-		if (jp_extras_add_event(extras, &event))
+		if (jp_extras_add_event(added_records, &event))
 			return -1;
 	}
 	memset(name, 'x', sizeof(name) - 1);
-	return jp_extras_add_map(extras, &snapshots[0], &maps[1]);
+	return jp_extras_add_map(added_records, &snapshots[0], &maps[1]);
 }
 
 TEST(order_of_controls)
 {
 	static const struct jp_control control = {.name = "test", .add_back = add_back};
 	static const char *const names[] = {"name 1", "name 2", "name 0", "name 3"};
-	struct jp_extras extras;
+	struct jp_extras added_records;
 
-	check(!jp_extras_collect(&extras, NULL, NULL) && !extras.count,
+	check(!jp_extras_collect(&added_records, NULL, NULL) && !added_records.count,
 	      "without control nothing comes");
-	jp_extras_free(&extras);
-	check(!jp_extras_collect(&extras, NULL, &control) && extras.count == 5,
+	jp_extras_free(&added_records);
+	check(!jp_extras_collect(&added_records, NULL, &control) && added_records.count == 5,
 	      "five are added back");
 	for (size_t i = 0; i < 4; i++)
-		check(!strcmp(extras.events[i].comm.name, names[i]), "%s comes at its time %lu",
-		      names[i], (unsigned long)extras.events[i].time);
-	check(extras.events[4].time == 90 && extras.events[4].map.ino == 9,
+		check(!strcmp(added_records.events[i].comm.name, names[i]),
+		      "%s comes at its time %lu", names[i],
+		      (unsigned long)added_records.events[i].time);
+	check(added_records.events[4].time == 90 && added_records.events[4].map.ino == 9,
 	      "a line of a snapshot is added back");
-	jp_extras_free(&extras);
-	check(!extras.count && !extras.events, "the freed list is empty");
+	jp_extras_free(&added_records);
+	check(!added_records.count && !added_records.events, "the freed list is empty");
 }
 
 /* Makes @truth one of its first @count acts. */
@@ -112,13 +113,13 @@ TEST(snapshot_control)
 	const struct jp_control *control = jp_registry_find(JP_CONTROL, "snapshot");
 	struct jp_left_out left_out = {.evidence = &evidence, .pid = PID, .ip = 0x2fff};
 	const struct jp_event act = MADE_ACT(MAP, PID, PID, 100, 0);
-	struct jp_extras extras;
+	struct jp_extras added_records;
 
-	if (!check(control && jp_extras_collect(&extras, &evidence, control) == 0 &&
-			   extras.count == 4,
+	if (!check(control && jp_extras_collect(&added_records, &evidence, control) == 0 &&
+			   added_records.count == 4,
 		   "two mappings of each of two snapshots are added back"))
 		return;
-	jp_extras_free(&extras);
+	jp_extras_free(&added_records);
 	evidence.info.enabled = 200;
 	check(control->mapping(&left_out, 130) && left_out.map == &maps[1],
 	      "a mapping of the snapshot was left out");

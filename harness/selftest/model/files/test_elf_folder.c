@@ -26,14 +26,14 @@ static void put_elf(const char *name, unsigned char id)
 static void check_find(struct jp_elf_folder *folder, const char *path, unsigned char id, size_t nth,
 		       const char *expected)
 {
-	struct jp_build_id wanted = {.size = id ? 20 : 0};
+	struct jp_build_id wanted_id = {.size = id ? 20 : 0};
 	char file_path[4096] = "";
 	struct jp_error err = {""};
 	uint64_t size = 0;
 	jp_cleanup_close int fd = -1;
 
-	memset(wanted.bytes, id, wanted.size);
-	fd = jp_elf_folder_find(folder, path, &wanted, nth, file_path, &size, &err);
+	memset(wanted_id.bytes, id, wanted_id.size);
+	fd = jp_elf_folder_find(folder, path, &wanted_id, nth, file_path, &size, &err);
 	if (expected && *expected == '/')
 		check(fd >= 0 && size && strlen(file_path) > strlen(scratch_folder()) &&
 			      !strcmp(file_path + strlen(scratch_folder()), expected),

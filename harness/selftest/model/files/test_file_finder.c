@@ -9,11 +9,11 @@ static struct jp_file_finder *finder;
 
 static int find_file(const char *path, const struct jp_build_id *id, struct jp_found_file *file)
 {
-	struct jp_wanted_file wanted = {.path = path, .pid = (uint32_t)getpid()};
+	struct jp_wanted_file wanted_file = {.path = path, .pid = (uint32_t)getpid()};
 
 	if (id)
-		wanted.id = *id;
-	return jp_file_find(finder, &wanted, JP_FILE_CACHE, file, NULL);
+		wanted_file.id = *id;
+	return jp_file_find(finder, &wanted_file, JP_FILE_CACHE, file, NULL);
 }
 
 static void check_result(const char *path, const struct jp_build_id *id, int result,
@@ -45,7 +45,7 @@ TEST(build_id)
 {
 	const char *own_path = read_own_path();
 	struct jp_found_file file;
-	struct jp_build_id id, other;
+	struct jp_build_id id, other_id;
 	jp_cleanup_close int fd = open(own_path, O_RDONLY | O_CLOEXEC);
 	char path[8192], text[41];
 
@@ -54,9 +54,9 @@ TEST(build_id)
 	check(!find_file(own_path, &id, &file) && file.place == JP_FILE_ITSELF,
 	      "a file with the right build id is found");
 	jp_found_file_close(&file);
-	other = id;
-	other.bytes[0] ^= 1;
-	check_result(own_path, &other, -ESTALE, "a file with another build id");
+	other_id = id;
+	other_id.bytes[0] ^= 1;
+	check_result(own_path, &other_id, -ESTALE, "a file with another build id");
 	check_result("/etc/passwd", &id, -ENODATA, "a file without a build id");
 
 	jp_build_id_text(&id, text);
@@ -115,40 +115,42 @@ static struct timespec get_time_before(const struct timespec *time)
 TEST(changed_files)
 {
 	const char *path = scratch_path("changing");
-	struct jp_wanted_file wanted = {.path = path, .pid = (uint32_t)getpid()};
+	struct jp_wanted_file wanted_file = {.path = path, .pid = (uint32_t)getpid()};
 	struct jp_file_finder *of_run = jp_file_finder_of_run(scratch_folder());
 	struct jp_found_file file;
 	struct jp_error err = {""};
-	const struct timespec never = {0};
+	const struct timespec epoch = {0};
 	struct timespec before;
 	struct stat st;
 
 	if (!scratch_write(path, "text", 4) || stat(path, &st) || !of_run)
 		exit(99);
-	wanted.ino = st.st_ino;
+	wanted_file.ino = st.st_ino;
 	before = get_time_before(&st.st_mtim);
-	check(jp_file_finder_changed(finder, &wanted, &before) &&
-		      !jp_file_finder_changed(finder, &wanted, &st.st_mtim),
+	check(jp_file_finder_changed(finder, &wanted_file, &before) &&
+		      !jp_file_finder_changed(finder, &wanted_file, &st.st_mtim),
 	      "a file written since is changed");
-	check(!jp_file_finder_changed(of_run, &wanted, &before),
+	check(!jp_file_finder_changed(of_run, &wanted_file, &before),
 	      "a run directory's files never count as changed");
-	wanted.ino++;
+	wanted_file.ino++;
 	before = get_time_before(&st.st_ctim);
-	check(jp_file_finder_changed(finder, &wanted, &before) &&
-		      !jp_file_finder_changed(finder, &wanted, &st.st_ctim),
+	check(jp_file_finder_changed(finder, &wanted_file, &before) &&
+		      !jp_file_finder_changed(finder, &wanted_file, &st.st_ctim),
 	      "a file put in place since is changed");
-	check(jp_file_find(finder, &wanted, JP_FILE_CACHE, &file, &err) == -ESTALE &&
+	check(jp_file_find(finder, &wanted_file, JP_FILE_CACHE, &file, &err) == -ESTALE &&
 		      strstr(err.text, "/changing: inode "),
 	      "another inode is another file: %s", err.text);
-	wanted.ino = 0;
-	check(!jp_file_finder_changed(finder, &wanted, &never), "without an inode nothing changed");
-	wanted.ino = st.st_ino;
-	wanted.id.size = 20;
-	check(!jp_file_finder_changed(finder, &wanted, &never),
+	wanted_file.ino = 0;
+	check(!jp_file_finder_changed(finder, &wanted_file, &epoch),
+	      "without an inode nothing changed");
+	wanted_file.ino = st.st_ino;
+	wanted_file.id.size = 20;
+	check(!jp_file_finder_changed(finder, &wanted_file, &epoch),
 	      "with a build id nothing is changed");
-	wanted.id.size = 0;
-	wanted.path = scratch_path("none");
-	check(!jp_file_finder_changed(finder, &wanted, &never), "a missing file is not changed");
+	wanted_file.id.size = 0;
+	wanted_file.path = scratch_path("none");
+	check(!jp_file_finder_changed(finder, &wanted_file, &epoch),
+	      "a missing file is not changed");
 	check(jp_file_finder_is_of_run(of_run) && !jp_file_finder_is_native(of_run) &&
 		      !jp_file_finder_is_of_run(finder) && jp_file_finder_is_native(finder),
 	      "finders know whether files are of a run or native");

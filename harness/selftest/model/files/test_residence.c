@@ -12,7 +12,7 @@
 #define MAP "10 10 inner\n"
 
 /* Puts a perf map on a private /tmp as pid 1 of its namespace, then waits for @release. */
-static void run_inhabitant(int ready, int release)
+static void run_inhabitant(int ready_fd, int release)
 {
 	char byte = 0;
 
@@ -20,21 +20,22 @@ static void run_inhabitant(int ready, int release)
 	    !mount("none", "/tmp", "tmpfs", 0, NULL))
 		byte = scratch_write("/tmp/perf-1.map", MAP, strlen(MAP)) &&
 		       scratch_write("/tmp/only-here", "", 0);
-	if (write(ready, &byte, 1) == 1 && read(release, &byte, 1) < 0)
+	if (write(ready_fd, &byte, 1) == 1 && read(release, &byte, 1) < 0)
 		_exit(1);
 	_exit(0);
 }
 
-/* Starts the inhabitant of new namespaces below *@above. Returns its outer pid, or 0 on failure. */
-static pid_t start_inhabitant(pid_t *above, int *release)
+/* Starts the inhabitant of new namespaces below *@parent. Returns its outer pid, or 0 on failure.
+ */
+static pid_t start_inhabitant(pid_t *parent, int *release)
 {
-	int ready[2], hold[2], pid_pipe[2];
+	int ready_pipe[2], hold[2], pid_pipe[2];
 	pid_t pid = 0;
 	char byte = 0;
 
-	if (pipe(ready) || pipe(hold) || pipe(pid_pipe) || (*above = fork()) < 0)
+	if (pipe(ready_pipe) || pipe(hold) || pipe(pid_pipe) || (*parent = fork()) < 0)
 		exit(99);
-	if (!*above) {
+	if (!*parent) {
 		int flags = CLONE_NEWNS | CLONE_NEWPID | (geteuid() ? CLONE_NEWUSER : 0);
 
 		close(hold[1]);
@@ -42,17 +43,18 @@ static pid_t start_inhabitant(pid_t *above, int *release)
 		if (unshare(flags) || (pid = fork()) < 0)
 			_exit(1);
 		if (!pid)
-			run_inhabitant(ready[1], hold[0]);
+			run_inhabitant(ready_pipe[1], hold[0]);
 		if (write(pid_pipe[1], &pid, sizeof(pid)) != sizeof(pid))
 			_exit(1);
 		_exit(waitpid(pid, NULL, 0) != pid);
 	}
-	close(ready[1]);
+	close(ready_pipe[1]);
 	close(pid_pipe[1]);
 	close(hold[0]);
-	if (read(pid_pipe[0], &pid, sizeof(pid)) != sizeof(pid) || read(ready[0], &byte, 1) != 1)
+	if (read(pid_pipe[0], &pid, sizeof(pid)) != sizeof(pid) ||
+	    read(ready_pipe[0], &byte, 1) != 1)
 		byte = 0;
-	close(ready[0]);
+	close(ready_pipe[0]);
 	close(pid_pipe[0]);
 	*release = hold[1];
 	return byte ? pid : 0;
@@ -63,7 +65,7 @@ static void check_residence(uint32_t pid)
 	struct jp_residence residence = {.root = -1, .inner = pid};
 	struct jp_file_finder *finder = jp_file_finder_new();
 	struct jp_found_file file;
-	char path[64], there[16] = "";
+	char path[64], pid_text[16] = "";
 
 	jp_residence_read(pid, &residence);
 	check(residence.root >= 0 && residence.inner == 1,
@@ -78,8 +80,8 @@ static void check_residence(uint32_t pid)
 	check(jp_file_find_path(finder, (uint32_t)getpid(), "/tmp/only-here", &file) == -ENOENT,
 	      "that file is not found for this process");
 	check(!jp_file_find_map(finder, pid, &file) && file.size == strlen(MAP) &&
-		      pread(file.fd, there, sizeof(there), 0) == (ssize_t)file.size &&
-		      !strcmp(there, MAP),
+		      pread(file.fd, pid_text, sizeof(pid_text), 0) == (ssize_t)file.size &&
+		      !strcmp(pid_text, MAP),
 	      "its perf map is found by its inner pid");
 	jp_found_file_close(&file);
 	check(fcntl(STDIN_FILENO, F_GETFD) >= 0, "its root is open");
@@ -114,13 +116,13 @@ static void test_missing_process(uint32_t pid)
 TEST(residence)
 {
 	int release = -1;
-	pid_t above, pid = start_inhabitant(&above, &release);
+	pid_t parent, pid = start_inhabitant(&parent, &release);
 
 	if (pid)
 		check_residence((uint32_t)pid);
 	else
 		check(true, "files in another namespace # SKIP no mount and PID namespaces");
 	close(release);
-	waitpid(above, NULL, 0);
-	test_missing_process((uint32_t)above);
+	waitpid(parent, NULL, 0);
+	test_missing_process((uint32_t)parent);
 }

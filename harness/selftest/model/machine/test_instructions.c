@@ -13,18 +13,19 @@ static bool returns(const struct jp_machine_frames *frames, uint32_t insn)
 }
 
 /* Checks the direct calls of 4 bytes back and 64 bytes ahead. */
-static void check_direct_calls(const struct jp_machine_frames *frames, uint32_t back,
-			       uint32_t ahead)
+static void check_direct_calls(const struct jp_machine_frames *frames, uint32_t backward_call,
+			       uint32_t forward_call)
 {
 	int64_t distance = 0;
 
-	check(frames->follows_direct_call((const unsigned char *)&back, 4, &distance) &&
+	check(frames->follows_direct_call((const unsigned char *)&backward_call, 4, &distance) &&
 		      distance == -8,
 	      "a call backwards");
-	check(frames->follows_direct_call((const unsigned char *)&ahead, 4, &distance) &&
+	check(frames->follows_direct_call((const unsigned char *)&forward_call, 4, &distance) &&
 		      distance == 60,
 	      "a call forwards");
-	check(!frames->follows_call((const unsigned char *)&ahead, 3), "half an instruction");
+	check(!frames->follows_call((const unsigned char *)&forward_call, 3),
+	      "half an instruction");
 }
 
 static void test_aarch64(const struct jp_machine_frames *frames)
@@ -43,11 +44,11 @@ static void test_aarch64(const struct jp_machine_frames *frames)
 
 static void test_riscv64(const struct jp_machine_frames *frames)
 {
-	const uint32_t ahead = 0x040000ef;                 /* jal 64 */
+	const uint32_t forward_call = 0x040000ef;          /* jal 64 */
 	const uint16_t short_call = 0x9302, trap = 0x9002; /* c.jalr t1, c.ebreak */
 
-	check_direct_calls(frames, 0xffdff0ef, ahead); /* jal -4, jal 64 */
-	check(calls(frames, 0x000300e7) && calls(frames, ahead), "jalr and jal are calls");
+	check_direct_calls(frames, 0xffdff0ef, forward_call); /* jal -4, jal 64 */
+	check(calls(frames, 0x000300e7) && calls(frames, forward_call), "jalr and jal are calls");
 	check(frames->follows_call((const unsigned char *)&short_call, 2) &&
 		      !frames->follows_call((const unsigned char *)&trap, 2),
 	      "c.jalr is a call, and c.ebreak is not");

@@ -33,9 +33,9 @@ static void test_steps(const struct machine_case *walk)
 {
 	const struct jp_machine *machine = jp_machine_named(walk->machine);
 	const struct jp_machine_frames *frames = machine->frames;
-	const uint64_t word = jp_machine_word(frames), above = frames->fp_above;
+	const uint64_t word = jp_machine_word(frames), fp_above = frames->fp_above;
 	const uint64_t next = STACK + 2 * word,
-		       words[4] = {next + above, CALLER | walk->signature, 0, OUTER};
+		       words[4] = {next + fp_above, CALLER | walk->signature, 0, OUTER};
 	uint32_t half[4];
 	struct jp_stack_dump dump = {.bytes = pack(machine, words, half),
 				     .sp = STACK,
@@ -44,10 +44,10 @@ static void test_steps(const struct machine_case *walk)
 	struct jp_regs regs = {.machine = machine, .mask = (UINT64_C(1) << 33) - 1};
 	uint64_t *fp = &regs.r[frames->fp], *ip = &regs.r[machine->ip];
 
-	*fp = STACK + above;
+	*fp = STACK + fp_above;
 	regs.r[machine->sp] = STACK;
 	check(jp_machine_step(&regs, jp_stack_dump_load, &dump) == JP_FRAME_STEPPED &&
-		      *ip == CALLER && *fp == next + above && regs.r[machine->sp] == next,
+		      *ip == CALLER && *fp == next + fp_above && regs.r[machine->sp] == next,
 	      "%s: a frame record leads to its caller, without a signature", walk->machine);
 	check(regs.mask >> walk->kept_register & 1 && !(regs.mask >> walk->lost_register & 1),
 	      "%s: a caller keeps the callee-saved registers only", walk->machine);
@@ -55,20 +55,20 @@ static void test_steps(const struct machine_case *walk)
 	      "%s: the dump's last word is read", walk->machine);
 	check(jp_machine_step(&regs, jp_stack_dump_load, &dump) == JP_FRAME_END,
 	      "%s: a frame pointer of 0 ends the walk", walk->machine);
-	*fp = STACK + 8 * word + above;
+	*fp = STACK + 8 * word + fp_above;
 	check(jp_machine_step(&regs, jp_stack_dump_load, &dump) == JP_FRAME_BEYOND &&
 		      dump.missed == STACK + 8 * word,
 	      "%s: a record may be above the dump", walk->machine);
 	*fp += word / 2;
 	check(jp_machine_step(&regs, jp_stack_dump_load, &dump) == JP_FRAME_BAD,
 	      "%s: an unaligned frame pointer is refused", walk->machine);
-	*fp = regs.r[machine->sp] - word + above;
+	*fp = regs.r[machine->sp] - word + fp_above;
 	check(jp_machine_step(&regs, jp_stack_dump_load, &dump) == JP_FRAME_BAD,
 	      "%s: a record below the stack pointer is refused", walk->machine);
 	*fp = word;
 	check(jp_machine_step(&regs, jp_stack_dump_load, &dump) == JP_FRAME_BAD,
 	      "%s: a frame pointer near 0 is refused", walk->machine);
-	*fp = STACK + above;
+	*fp = STACK + fp_above;
 	regs.r[machine->sp] = STACK;
 	regs.mask &= ~(UINT64_C(1) << frames->fp);
 	check(jp_machine_step(&regs, jp_stack_dump_load, &dump) == JP_FRAME_BAD,

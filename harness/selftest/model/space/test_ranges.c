@@ -38,23 +38,24 @@ static bool ranges_agree(const struct mirrored_ranges *ranges)
 	uint64_t addr = 0;
 
 	while (addr < ADDRESSES) {
-		const struct jp_range want = find_run(ranges, addr);
+		const struct jp_range expected = find_run(ranges, addr);
 		const struct jp_range got = jp_ranges_at(ranges->ranges, addr);
 		const struct jp_range *before = jp_ranges_find_below(ranges->ranges, addr);
 
-		if (got.start != want.start || got.end != want.end || got.value != want.value)
+		if (got.start != expected.start || got.end != expected.end ||
+		    got.value != expected.value)
 			return false;
 		/* If a range begins before @addr, it must end at @addr. */
 		if (addr && (ranges->values[addr - 1] != 0) != (before && before->end == addr))
 			return false;
-		addr = want.end;
+		addr = expected.end;
 	}
 	return true;
 }
 
 TEST(random)
 {
-	bool good = true, alike = true, is_owned = true;
+	bool passed = true, contents_agree = true, is_owned = true;
 
 	uint64_t chance = 1;
 
@@ -62,30 +63,30 @@ TEST(random)
 		copies[i] = (struct mirrored_ranges){.ranges = jp_ranges_new()};
 	for (size_t step = 0; step < STEPS; step++) {
 		struct mirrored_ranges *ranges = &copies[check_random(&chance) % COPIES],
-				       *from = &copies[check_random(&chance) % COPIES];
+				       *source = &copies[check_random(&chance) % COPIES];
 		uint64_t start = check_random(&chance) % ADDRESSES;
 		uint64_t max = check_random(&chance) % 500 ? 8 : ADDRESSES;
 		uint64_t end = start + 1 + check_random(&chance) % max;
 
-		good &= set_range(ranges, start, end < ADDRESSES ? end : ADDRESSES,
-				  check_random(&chance) % 4);
-		if (step % 97 == 0 && ranges != from) {
+		passed &= set_range(ranges, start, end < ADDRESSES ? end : ADDRESSES,
+				    check_random(&chance) % 4);
+		if (step % 97 == 0 && ranges != source) {
 			jp_ranges_free(ranges->ranges);
-			ranges->ranges = jp_ranges_share(from->ranges);
-			memcpy(ranges->values, from->values, sizeof(ranges->values));
+			ranges->ranges = jp_ranges_share(source->ranges);
+			memcpy(ranges->values, source->values, sizeof(ranges->values));
 		}
 		if (step % 101 == 0) {
-			struct jp_range *own = jp_ranges_own(&ranges->ranges, start);
+			struct jp_range *range = jp_ranges_own(&ranges->ranges, start);
 
-			is_owned &=
-				!own || own == jp_ranges_find_at_or_above(ranges->ranges, start);
+			is_owned &= !range ||
+				    range == jp_ranges_find_at_or_above(ranges->ranges, start);
 		}
 		if (step % 500 == 0)
 			for (size_t i = 0; i < COPIES; i++)
-				alike &= ranges_agree(&copies[i]);
+				contents_agree &= ranges_agree(&copies[i]);
 	}
-	check(good && is_owned, "%d changes of %d copies that share memory work", STEPS, COPIES);
-	check(alike, "no change shows in another copy");
+	check(passed && is_owned, "%d changes of %d copies that share memory work", STEPS, COPIES);
+	check(contents_agree, "no change shows in another copy");
 	for (size_t i = 0; i < COPIES; i++)
 		jp_ranges_free(copies[i].ranges);
 }

@@ -71,14 +71,14 @@ static bool is_unmapped(uint32_t pid, uint64_t addr)
 static void check_mappings(uint32_t pid, const char *expected, const char *label)
 {
 	char text[256] = "";
-	size_t used = 0;
+	size_t length = 0;
 
 	for (const struct jp_mapping *add_map = jp_replay_find_at_or_above(replay, pid, 0);
-	     add_map && used < sizeof(text);
+	     add_map && length < sizeof(text);
 	     add_map = jp_replay_find_at_or_above(replay, pid, add_map->end))
-		used += snprintf(text + used, sizeof(text) - used, "%s%lx-%lx+%lx%s",
-				 used ? " " : "", (long)add_map->start, (long)add_map->end,
-				 (long)add_map->pgoff, add_map->name);
+		length += snprintf(text + length, sizeof(text) - length, "%s%lx-%lx+%lx%s",
+				   length ? " " : "", (long)add_map->start, (long)add_map->end,
+				   (long)add_map->pgoff, add_map->name);
 	check(!strcmp(text, expected), "%s: %s", label, text);
 }
 
@@ -245,7 +245,7 @@ static void test_against_pages(void)
 	static unsigned char name_of[PAGES];
 	static uint64_t pgoff_of[PAGES];
 	uint64_t state = 88172645463325252u;
-	unsigned int wrong = 0;
+	unsigned int nr_wrong = 0;
 
 	memset(name_of, FREE, sizeof(name_of));
 	for (unsigned int round = 0; round < ROUNDS; round++) {
@@ -269,17 +269,18 @@ static void test_against_pages(void)
 		for (unsigned int page = 0; page < PAGES; page++) {
 			const struct jp_mapping *mapping = jp_replay_find(replay, 1, page * PAGE);
 
-			wrong += mapping != jp_replay_find(replay, 1, page * PAGE + PAGE - 1);
+			nr_wrong += mapping != jp_replay_find(replay, 1, page * PAGE + PAGE - 1);
 			snprintf(name, sizeof(name), "/%u", name_of[page]);
 			if (name_of[page] == FREE || !mapping)
-				wrong += name_of[page] != FREE || mapping;
+				nr_wrong += name_of[page] != FREE || mapping;
 			else
-				wrong += strcmp(mapping->name, name) ||
-					 page * PAGE - mapping->start + mapping->pgoff !=
-						 pgoff_of[page];
+				nr_wrong += strcmp(mapping->name, name) ||
+					    page * PAGE - mapping->start + mapping->pgoff !=
+						    pgoff_of[page];
 		}
 	}
-	check(!wrong, "%d random records agree with an array of pages: %u differ", ROUNDS, wrong);
+	check(!nr_wrong, "%d random records agree with an array of pages: %u differ", ROUNDS,
+	      nr_wrong);
 }
 
 /* Repeats the test with processes that fork from each other, and share blocks of mappings until one
@@ -289,7 +290,7 @@ static void test_forks_against_pages(void)
 	enum { PAGES = 2048, PIDS = 4, ROUNDS = 40000 };
 	static uint64_t pgoff_of[PIDS][PAGES]; /* 0: not mapped */
 	uint64_t state = 88172645463325252u;
-	unsigned int wrong = 0;
+	unsigned int nr_wrong = 0;
 
 	for (unsigned int round = 1; round < ROUNDS; round++) {
 		unsigned int pid, start, size, parent;
@@ -317,11 +318,12 @@ static void test_forks_against_pages(void)
 				const struct jp_mapping *mapping =
 					jp_replay_find(replay, 1 + pid, page * PAGE);
 
-				wrong += (mapping ? page * PAGE - mapping->start + mapping->pgoff
-						  : 0) != pgoff_of[pid][page];
+				nr_wrong += (mapping ? page * PAGE - mapping->start + mapping->pgoff
+						     : 0) != pgoff_of[pid][page];
 			}
 	}
-	check(!wrong, "%d random records of processes that fork agree: %u differ", ROUNDS, wrong);
+	check(!nr_wrong, "%d random records of processes that fork agree: %u differ", ROUNDS,
+	      nr_wrong);
 }
 
 /* n log n, whatever the order: a flat array would move 10^10 mappings here. */

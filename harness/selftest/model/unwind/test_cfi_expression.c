@@ -20,19 +20,19 @@ static enum jp_cfi_answer evaluate(const struct jp_cfi_op *ops, size_t count, ui
 	return jp_cfi_evaluate(ops, count, &regs, CFA, load_word, NULL, result);
 }
 
-/* Checks the value on top of the stack after operation @kind on the stack 5, 6, @under, @top. */
-static void check_operation(uint8_t kind, uint64_t value, uint64_t under, uint64_t top,
+/* Checks the value on top of the stack after operation @kind on the stack 5, 6, @lower, @top. */
+static void check_operation(uint8_t kind, uint64_t value, uint64_t lower, uint64_t top,
 			    uint64_t expected)
 {
 	const struct jp_cfi_op ops[] = {{JP_OP_PUSH, 0, 5},
 					{JP_OP_PUSH, 0, 6},
-					{JP_OP_PUSH, 0, under},
+					{JP_OP_PUSH, 0, lower},
 					{JP_OP_PUSH, 0, top},
 					{kind, 0, value}};
 	uint64_t result = 0;
 
 	check(evaluate(ops, 5, &result) == JP_CFI_STEPPED && result == expected,
-	      "operation %#x of %#llx and %#llx gives %#llx", kind, (unsigned long long)under,
+	      "operation %#x of %#llx and %#llx gives %#llx", kind, (unsigned long long)lower,
 	      (unsigned long long)top, (unsigned long long)result);
 }
 
@@ -107,7 +107,7 @@ TEST(operands)
 		uint64_t expected;
 	} table[] = {{{JP_OP_CFA, 0, 0}, CFA}, {{JP_OP_REG, 6, (uint64_t)-8}, 0x5f8}};
 	struct jp_cfi_op ops[] = {{JP_OP_PUSH, 0, MEMORY}, {JP_OP_LOAD, 0, 8}};
-	const struct jp_cfi_op unknown = {JP_OP_REG, 7, 0}, none = {JP_OP_REG, JP_REGS, 0};
+	const struct jp_cfi_op unknown = {JP_OP_REG, 7, 0}, no_register = {JP_OP_REG, JP_REGS, 0};
 	uint64_t result;
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
@@ -115,7 +115,7 @@ TEST(operands)
 			      result == table[i].expected,
 		      "operation %#x pushes its value", table[i].op.kind);
 	check(evaluate(&unknown, 1, &result) == JP_CFI_NONE &&
-		      evaluate(&none, 1, &result) == JP_CFI_NONE,
+		      evaluate(&no_register, 1, &result) == JP_CFI_NONE,
 	      "an unknown register gives no value");
 	for (uint64_t bytes = 1; bytes <= 8; bytes++) {
 		ops[1].value = bytes;

@@ -62,7 +62,7 @@ TEST(good_lines)
 
 TEST(bad_lines)
 {
-	static const char *const bad[] = {
+	static const char *const bad_texts[] = {
 		"",
 		ID,
 		ID " ",
@@ -92,11 +92,11 @@ TEST(bad_lines)
 		ID " 8:1 12 #10000000000000000 /a",
 	};
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+	for (size_t i = 0; i < sizeof(bad_texts) / sizeof(*bad_texts); i++) {
 		char index[512];
 		struct jp_elf_store *store;
 
-		snprintf(index, sizeof(index), "%s\n" ID " 8:1 12 /good\n", bad[i]);
+		snprintf(index, sizeof(index), "%s\n" ID " 8:1 12 /good\n", bad_texts[i]);
 		store = open_store(index);
 		check(jp_elf_store_line(store, 0) &&
 			      !strcmp(jp_elf_store_line(store, 0)->path, "/good") &&

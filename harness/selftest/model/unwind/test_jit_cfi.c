@@ -58,7 +58,7 @@ static void test_places_and_times(const struct jp_jit_cfi *jit)
 static void test_descent(struct jp_jit_cfi *jit)
 {
 	const struct jp_event born = MADE_EVENT(FORK, CHILD, 15, .task = {.ppid = PARENT});
-	const struct jp_event again = MADE_EVENT(FORK, GRANDCHILD, 50, .task = {.ppid = CHILD});
+	const struct jp_event repeated = MADE_EVENT(FORK, GRANDCHILD, 50, .task = {.ppid = CHILD});
 	const struct jp_event exec =
 		MADE_EVENT(COMM, CHILD, 60, .comm = {.exec = true, .name = "other"});
 
@@ -68,7 +68,7 @@ static void test_descent(struct jp_jit_cfi *jit)
 	/* Later loads of the parent are not inherited. */
 	check_load(jit, CHILD, 0x1088, 30, "wide");
 	check_load(jit, CHILD, 0x2008, 45, "child's");
-	check(jp_jit_cfi_apply(jit, &again) == 0, "a grandchild is forked");
+	check(jp_jit_cfi_apply(jit, &repeated) == 0, "a grandchild is forked");
 	check_load(jit, GRANDCHILD, 0x1008, 55, "wide");
 	check(jp_jit_cfi_apply(jit, &exec) == 0, "the child execs");
 	check_load(jit, CHILD, 0x1008, 70, "nothing");

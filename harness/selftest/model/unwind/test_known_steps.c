@@ -185,13 +185,13 @@ TEST(first_step)
 		SPACE,
 		&level,
 		{0, 0, {JP_RULE_REG, 0, RSP, 0}, 1, JP_ROW_STEP, true, true, 0, 0, 1}};
-	for (int called = 0; called < 2; called++) {
+	for (int is_return = 0; is_return < 2; is_return++) {
 		regs = (struct jp_regs){.machine = &linker, .mask = 1 << RSP | 1 << RIP};
 		regs.r[RSP] = SP;
-		regs.r[RIP] = CODE + (unsigned)called;
-		check(jp_known_steps_walk(steps, SPACE, &regs, called, &dump, frames, MOST) ==
-			      (unsigned)called,
-		      "a frame of no size in %s function", called ? "a calling" : "the sampled");
+		regs.r[RIP] = CODE + (unsigned)is_return;
+		check(jp_known_steps_walk(steps, SPACE, &regs, is_return, &dump, frames, MOST) ==
+			      (unsigned)is_return,
+		      "a frame of no size in %s function", is_return ? "a calling" : "the sampled");
 	}
 	stack[1] = CODE + 1;
 	stack[2] = 0x1234;

@@ -215,7 +215,7 @@ TEST(tables)
 }
 
 /* Returns the least time of some runs of @method over @frames frames, in ps per frame. */
-static uint64_t measure_frame(enum jp_method method, uint32_t frames, uint64_t *into)
+static uint64_t measure_frame(enum jp_method method, uint32_t frames, uint64_t *chain)
 {
 	uint64_t min = UINT64_MAX;
 
@@ -224,7 +224,7 @@ static uint64_t measure_frame(enum jp_method method, uint32_t frames, uint64_t *
 		struct jp_unwound unwound;
 
 		for (uint32_t nr_walked = 0; nr_walked < DEEP; nr_walked += frames)
-			jp_unwind(unwinder, replay, &event, method, into, frames, &unwound);
+			jp_unwind(unwinder, replay, &event, method, chain, frames, &unwound);
 		spent = jp_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start;
 		if (unwound.count != frames)
 			return 0;
@@ -236,7 +236,7 @@ static uint64_t measure_frame(enum jp_method method, uint32_t frames, uint64_t *
 TEST(deep_stacks)
 {
 	static unsigned char tables[JP_EH_FRAME_MOST];
-	static uint64_t deep[8192], into[DEEP];
+	static uint64_t deep[8192], chain[DEEP];
 	struct jp_code_load load = {.pid = PID, .time = 10, .addr = CODE};
 	const struct jp_code_loads loads = {.loads = &load, .count = 1};
 	const struct jp_truth_insn *call = NULL;
@@ -266,8 +266,8 @@ TEST(deep_stacks)
 		uint64_t few, many;
 
 		jp_unwinder_jit(unwinder, with ? jit : NULL);
-		few = measure_frame(method, 16, into);
-		many = measure_frame(method, DEEP, into);
+		few = measure_frame(method, 16, chain);
+		many = measure_frame(method, DEEP, chain);
 		printf("# ps a frame of 16: %llu, of %d: %llu\n", (unsigned long long)few, DEEP,
 		       (unsigned long long)many);
 		check(few && many && many < 2 * few, "%s: deep stacks take no more time per frame",

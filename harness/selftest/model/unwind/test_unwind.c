@@ -45,12 +45,12 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *argu
 }
 
 /* Not memcpy(): ASan would report reading across other frames. */
-static __attribute__((no_sanitize("address"), noinline)) void store_sample(struct sample *sample,
-									   const ucontext_t *from)
+static __attribute__((no_sanitize("address"), noinline)) void
+store_sample(struct sample *sample, const ucontext_t *context)
 {
 	const volatile unsigned char *stack;
 
-	own_registers(&sample->regs, from);
+	own_registers(&sample->regs, context);
 	stack = (const unsigned char *)(uintptr_t)sample->regs.r[sample->regs.machine->sp];
 	sample->size = stack_end - (uintptr_t)stack;
 	if (sample->size > DUMP)
@@ -149,7 +149,7 @@ static struct jp_replay *make_own_mappings(const char *dir)
 
 static void take_samples(void)
 {
-	struct itimerval every = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
+	struct itimerval interval = {{0, 1000}, {0, 1000}}, no_timer = {{0, 0}, {0, 0}};
 	struct sigaction action = {.sa_sigaction = handle_signal,
 				   .sa_flags = SA_SIGINFO | SA_RESTART};
 	static struct sample warm;
@@ -160,10 +160,10 @@ static void take_samples(void)
 		abort();
 	_Unwind_Backtrace(add_frame, &warm); /* loads libgcc_s outside the handler */
 	sigaction(SIGPROF, &action, NULL);
-	setitimer(ITIMER_PROF, &every, NULL);
+	setitimer(ITIMER_PROF, &interval, NULL);
 	for (int i = 0; nr_samples < SAMPLES; i++)
 		recurse(i % 25);
-	setitimer(ITIMER_PROF, &never, NULL);
+	setitimer(ITIMER_PROF, &no_timer, NULL);
 }
 
 static struct jp_event sample_event(const struct jp_regs *regs, const void *stack, size_t size,
@@ -205,15 +205,16 @@ static void compare_walks(const char *dir, bool system, const char *label)
 		const struct sample *sample = &samples[i];
 		struct jp_event event =
 			sample_event(&sample->regs, sample->stack, sample->size, DUMP);
-		bool good;
+		bool passed;
 
 		jp_unwind(unwinder, replay, &event, JP_DUMP, frames, FRAMES, &unwound);
-		good = walks_agree(sample, frames, unwound.count) && unwound.stop == JP_UNWIND_ROOT;
-		if (!good && i - nr_same < 3)
+		passed = walks_agree(sample, frames, unwound.count) &&
+			 unwound.stop == JP_UNWIND_ROOT;
+		if (!passed && i - nr_same < 3)
 			printf("# sample %d: stop %s at %#" PRIx64 ", %u frames, libgcc %d\n", i,
 			       jp_unwind_stop_text(unwound.stop), unwound.stop_addr, unwound.count,
 			       sample->nr_truth);
-		nr_same += good;
+		nr_same += passed;
 	}
 	printf("# %d of %d walks are libgcc's\n", nr_same, SAMPLES);
 	check(nr_same == SAMPLES, "%s", label);
@@ -226,7 +227,7 @@ static void compare_walks(const char *dir, bool system, const char *label)
 static void test_another_file(void)
 {
 	const struct sample *sample = &samples[0];
-	struct jp_replay *replay = make_own_mappings(NULL), *other = make_own_mappings(NULL);
+	struct jp_replay *replay = make_own_mappings(NULL), *other_replay = make_own_mappings(NULL);
 	struct jp_file_finder *finder = jp_file_finder_new();
 	struct jp_unwinder *unwinder = jp_unwinder_new(NULL, finder);
 	struct jp_event event = sample_event(&sample->regs, sample->stack, sample->size, DUMP);
@@ -238,8 +239,8 @@ static void test_another_file(void)
 	add_map(replay, 0x10000, 0x11000, 0, 0, "//anon");
 	jp_unwind(unwinder, replay, &event, JP_DUMP, frames, FRAMES, &unwound);
 	check(unwound.stop == JP_UNWIND_ROOT, "a walk succeeds and its steps are cached");
-	add_map(other, page, page + 0x1000, 0, 99, "/no/such/file");
-	jp_unwind(unwinder, other, &event, JP_DUMP, frames, FRAMES, &unwound);
+	add_map(other_replay, page, page + 0x1000, 0, 99, "/no/such/file");
+	jp_unwind(unwinder, other_replay, &event, JP_DUMP, frames, FRAMES, &unwound);
 	check(unwound.stop == JP_UNWIND_NO_ELF && unwound.count == 1,
 	      "cached steps are not used in another space");
 	jp_unwind(unwinder, replay, &event, JP_DUMP, frames, FRAMES, &unwound);
@@ -251,7 +252,7 @@ static void test_another_file(void)
 	jp_unwinder_free(unwinder);
 	jp_file_finder_free(finder);
 	jp_replay_free(replay);
-	jp_replay_free(other);
+	jp_replay_free(other_replay);
 }
 
 static void test_unwind_with_saved_files(bool memfds)

@@ -95,7 +95,7 @@ static unsigned count_wrong_steps(struct jp_cfi *cfi, uint64_t text,
 	const uint64_t caller_bp = 0x7ff000001230;
 	const unsigned sp_number = jp_arch_elf.sp, bp_number = jp_arch_elf.bp;
 	const unsigned ip_number = jp_machine_find(jp_arch_elf.machine)->ip;
-	unsigned wrong = 0;
+	unsigned nr_wrong = 0;
 
 	for (uint32_t i = 0; i < emitted->nr_insns; i++) {
 		const struct jp_truth_insn *insn = &emitted->insns[i];
@@ -105,18 +105,18 @@ static unsigned count_wrong_steps(struct jp_cfi *cfi, uint64_t text,
 		for (uint32_t byte = insn->offset; byte < end; byte++) {
 			struct jp_regs regs = make_regs(insn, caller_bp);
 			/* Misleading tables must mislead as the layout states. */
-			bool misled = insn->bp & JP_INSN_MISLED;
-			uint64_t ip = misled ? 0xeeeeeeeeeeeeeeee : 0x1234567;
-			uint64_t sp = misled ? regs.r[sp_number] + 24 : stack.entry + 8;
+			bool is_misled = insn->bp & JP_INSN_MISLED;
+			uint64_t ip = is_misled ? 0xeeeeeeeeeeeeeeee : 0x1234567;
+			uint64_t sp = is_misled ? regs.r[sp_number] + 24 : stack.entry + 8;
 			enum jp_cfi_answer answer =
 				jp_cfi_step(cfi, text + byte, &regs, load_word, NULL);
 
-			wrong += answer != JP_CFI_STEPPED || regs.r[ip_number] != ip ||
-				 regs.r[sp_number] != sp || regs.r[bp_number] != caller_bp ||
-				 !(regs.mask >> bp_number & 1);
+			nr_wrong += answer != JP_CFI_STEPPED || regs.r[ip_number] != ip ||
+				    regs.r[sp_number] != sp || regs.r[bp_number] != caller_bp ||
+				    !(regs.mask >> bp_number & 1);
 		}
 	}
-	return wrong;
+	return nr_wrong;
 }
 
 static void check_shape(enum jp_shape shape, bool by_segment)
@@ -136,15 +136,15 @@ static void check_shape(enum jp_shape shape, bool by_segment)
 		cfi = jp_cfi_open_image(made.bytes, made.size, &err);
 	}
 	for (uint64_t off = 0; off < 64; off += 8) {
-		unsigned wrong;
+		unsigned nr_wrong;
 
 		stack.entry = 0x7ffffff00000 + off;
-		wrong = cfi ? count_wrong_steps(cfi, text, &emitted) : ~0u;
-		if (wrong || off == 56)
-			check(!wrong, "%s, %s: %u of %u bytes are wrong, %d bytes of tables %s",
+		nr_wrong = cfi ? count_wrong_steps(cfi, text, &emitted) : ~0u;
+		if (nr_wrong || off == 56)
+			check(!nr_wrong, "%s, %s: %u of %u bytes are wrong, %d bytes of tables %s",
 			      jp_shape_text(shape),
-			      by_segment ? "by .eh_frame_hdr" : "by .eh_frame", wrong, emitted.size,
-			      size, err.text);
+			      by_segment ? "by .eh_frame_hdr" : "by .eh_frame", nr_wrong,
+			      emitted.size, size, err.text);
 	}
 	jp_cfi_close(cfi);
 }

@@ -154,7 +154,7 @@ static void run_child(const char *truth_path, struct notes *notes, int out)
 {
 	struct jp_arena arena;
 	struct jp_error err;
-	uint64_t place[2 + JP_SHAPES];
+	uint64_t position[2 + JP_SHAPES];
 
 	if (jp_truth_open(truth_path, 1 << 16, &err) ||
 	    jp_arena_map(&arena, JP_PROTECT_RWX, 1 << 16, NULL)) {
@@ -164,11 +164,11 @@ static void run_child(const char *truth_path, struct notes *notes, int out)
 	for (unsigned shape = 0; shape < JP_SHAPES; shape++) {
 		if (jp_emit(&arena, shape, jp_shape_text(shape), &functions[shape]))
 			_exit(2);
-		place[2 + shape] = functions[shape].code;
+		position[2 + shape] = functions[shape].code;
 	}
-	place[0] = (uintptr_t)arena.exec;
-	place[1] = arena.size;
-	if (write(out, place, sizeof(place)) != sizeof(place))
+	position[0] = (uintptr_t)arena.exec;
+	position[1] = arena.size;
+	if (write(out, position, sizeof(position)) != sizeof(position))
 		_exit(2);
 	/* Run the unwinder once before stepping: its first run loads libraries. */
 	run_shapes((enum jp_shape[]){JP_SHAPE_FP}, 1, 0);
@@ -333,18 +333,18 @@ static int advance_child(struct following *following, bool far, struct registers
 	return 1;
 }
 
-/* Follows a call, and sets *@called, or a return to where the last call came from. */
-static bool follow_call(struct following *following, const struct registers *old,
-			const struct registers *regs, bool *called)
+/* Follows a call, and sets *@after_call, or a return to where the last call came from. */
+static bool follow_call(struct following *following, const struct registers *old_regs,
+			const struct registers *regs, bool *after_call)
 {
 	const uint32_t count = following->nr_shadow;
 
-	*called = is_call(following->child, old, regs);
-	if (*called)
+	*after_call = is_call(following->child, old_regs, regs);
+	if (*after_call)
 		return count < MOST && read_return(following->child, regs,
 						   &following->shadow[following->nr_shadow++]);
 	if (count && regs->ip == following->shadow[count - 1] &&
-	    is_return(following->child, old, regs))
+	    is_return(following->child, old_regs, regs))
 		following->nr_shadow--;
 	return true;
 }
@@ -355,27 +355,27 @@ static bool follow_call(struct following *following, const struct registers *old
  */
 static bool follow_child(struct following *following)
 {
-	struct registers regs, old;
+	struct registers regs, old_regs;
 	bool far = false;
-	int went;
+	int nr_steps;
 
-	if (!read_registers(following->child, &old))
+	if (!read_registers(following->child, &old_regs))
 		return false;
-	while ((went = advance_child(following, far, &regs)) > 0) {
-		bool inside = is_in_arena(following, regs.ip), called = false;
+	while ((nr_steps = advance_child(following, far, &regs)) > 0) {
+		bool is_inside = is_in_arena(following, regs.ip), is_return = false;
 
 		if (far) {
-			uint64_t back;
+			uint64_t return_address;
 
-			if (!inside || !read_return(following->child, &regs, &back))
+			if (!is_inside || !read_return(following->child, &regs, &return_address))
 				return false;
 			following->nr_shadow = following->base;
-			following->shadow[following->nr_shadow++] = back;
-		} else if (!follow_call(following, &old, &regs, &called)) {
+			following->shadow[following->nr_shadow++] = return_address;
+		} else if (!follow_call(following, &old_regs, &regs, &is_return)) {
 			return false;
 		}
-		if (inside) {
-			if (far || (!is_in_arena(following, old.ip) && called)) {
+		if (is_inside) {
+			if (far || (!is_in_arena(following, old_regs.ip) && is_return)) {
 				following->base = following->nr_shadow - 1;
 				if (!reload(following))
 					return false;
@@ -384,10 +384,10 @@ static bool follow_child(struct following *following)
 			if (!check_step(following, &regs))
 				return false;
 		}
-		far = !inside && (far || is_in_arena(following, old.ip));
-		old = regs;
+		far = !is_inside && (far || is_in_arena(following, old_regs.ip));
+		old_regs = regs;
 	}
-	return went == 0;
+	return nr_steps == 0;
 }
 
 /* Every instruction of every shape must have been stepped on. */
@@ -414,9 +414,9 @@ TEST(emitter)
 	struct notes *notes = mmap(NULL, sizeof(*notes), PROT_READ | PROT_WRITE,
 				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct following following = {.notes = notes};
-	uint64_t place[2 + JP_SHAPES];
+	uint64_t position[2 + JP_SHAPES];
 	int out[2], status;
-	bool good;
+	bool passed;
 
 #if defined(__riscv)
 	printf("1..0 # SKIP the kernel has no single steps for riscv64\n");
@@ -429,28 +429,29 @@ TEST(emitter)
 	following.child = fork();
 	if (!following.child)
 		run_child(following.truth_path, notes, out[1]);
-	good = following.child > 0 && read(out[0], place, sizeof(place)) == sizeof(place) &&
-	       waitpid(following.child, &status, 0) > 0;
-	if (good && WIFEXITED(status) && WEXITSTATUS(status) == NOT_TRACED) {
+	passed = following.child > 0 &&
+		 read(out[0], position, sizeof(position)) == sizeof(position) &&
+		 waitpid(following.child, &status, 0) > 0;
+	if (passed && WIFEXITED(status) && WEXITSTATUS(status) == NOT_TRACED) {
 		printf("1..0 # SKIP ptrace is not permitted here\n");
 		exit(0);
 	}
-	good = good && WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP &&
-	       !ptrace(PTRACE_SETOPTIONS, following.child, NULL, PTRACE_O_EXITKILL);
-	check(good, "the child stops before its paths");
-	following.arena = place[0];
-	following.arena_size = place[1];
-	for (unsigned shape = 0; shape < JP_SHAPES && good; shape++) {
-		following.starts[shape] = place[2 + shape];
-		good = read_words(following.child, place[2 + shape], &following.first_words[shape],
-				  1);
+	passed = passed && WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP &&
+		 !ptrace(PTRACE_SETOPTIONS, following.child, NULL, PTRACE_O_EXITKILL);
+	check(passed, "the child stops before its paths");
+	following.arena = position[0];
+	following.arena_size = position[1];
+	for (unsigned shape = 0; shape < JP_SHAPES && passed; shape++) {
+		following.starts[shape] = position[2 + shape];
+		passed = read_words(following.child, position[2 + shape],
+				    &following.first_words[shape], 1);
 	}
-	good = good && follow_child(&following);
+	passed = passed && follow_child(&following);
 	printf("# %lu instructions in %lu activations\n", following.steps, following.activations);
-	check(good, "depth, callers and the kernel's chain are as predicted at each instruction");
+	check(passed, "depth, callers and the kernel's chain are as predicted at each instruction");
 	check(following.activations == JOBS, "every path was run");
 	check_coverage(&following);
-	if (!good && following.child > 0)
+	if (!passed && following.child > 0)
 		kill(following.child, SIGKILL);
 	jp_truth_free(following.truth);
 	jp_truth_stack_free(&following.stack);

@@ -41,13 +41,13 @@ static int publish(unsigned index)
 
 static int publish_story(const char *publishers, const char *with)
 {
-	struct jp_published moved = {.addr = 0x200000, .size = 33, .index = 0};
+	struct jp_published moved_code = {.addr = 0x200000, .size = 33, .index = 0};
 	int ret = jp_publish_select_extras(with);
 
 	ret = ret ? ret : jp_publish_begin(publishers, scratch_folder());
 	for (unsigned i = 0; i < COUNT && !ret; i++)
 		ret = publish(i);
-	ret = ret ? ret : jp_publish_move(&moved, 0x100000);
+	ret = ret ? ret : jp_publish_move(&moved_code, 0x100000);
 	return ret ? ret : jp_publish_end();
 }
 
@@ -78,81 +78,85 @@ static struct found read_dump(const char *path)
 {
 	struct jp_error err = {""};
 	struct jp_jitdump *file = jp_jitdump_open(path, getuid(), &err);
-	struct found found = {.code_right = true, .vma_right = true, .lines_right = true};
+	struct found counts = {.code_right = true, .vma_right = true, .lines_right = true};
 	struct jp_jitdump_record record;
 	uint64_t time = 0;
 	bool debug = false;
 
 	if (!check(file, "%s is a jitdump %s", path, err.text))
-		return found;
-	found.header = jp_jitdump_header(file)->total_size;
-	while ((found.end = jp_jitdump_next(file, &record, &err)) > 0) {
+		return counts;
+	counts.header = jp_jitdump_header(file)->total_size;
+	while ((counts.end = jp_jitdump_next(file, &record, &err)) > 0) {
 		char name[32];
 
-		found.nr_of_type[record.type]++;
-		found.nr_unaligned += record.offset % 8 != 0;
+		counts.nr_of_type[record.type]++;
+		counts.nr_unaligned += record.offset % 8 != 0;
 		if (record.type == JP_JITDUMP_DEBUG_INFO) {
-			found.lines_right &= lines_are_right(&record);
+			counts.lines_right &= lines_are_right(&record);
 			debug = true;
 		}
 		if (record.type != JP_JITDUMP_LOAD)
 			continue;
-		found.debug_first += debug;
+		counts.debug_first += debug;
 		debug = false;
-		found.nr_backwards += record.time < time;
+		counts.nr_backwards += record.time < time;
 		time = record.time;
 		snprintf(name, sizeof(name), "function%llu", (unsigned long long)record.load.index);
-		found.nr_good += !strcmp(record.load.name, name) &&
-				 record.load.addr == 0x100000 + 64 * record.load.index &&
-				 record.pid == (uint32_t)getpid();
-		found.code_right &= !memcmp(record.load.code, code, record.load.size);
-		found.vma_right &= record.load.vma == record.load.addr;
+		counts.nr_good += !strcmp(record.load.name, name) &&
+				  record.load.addr == 0x100000 + 64 * record.load.index &&
+				  record.pid == (uint32_t)getpid();
+		counts.code_right &= !memcmp(record.load.code, code, record.load.size);
+		counts.vma_right &= record.load.vma == record.load.addr;
 	}
 	jp_jitdump_close(file);
-	return found;
+	return counts;
 }
 
 /* Counts functions that the perf map has at their first byte, and at a later byte. Returns the
  * number of bad lines. */
-static uint64_t count_in_map(unsigned *first, unsigned *later)
+static uint64_t count_in_map(unsigned *first, unsigned *nr_later)
 {
 	struct jp_perf_map *read = read_perf_map(map, -1, NULL);
-	const uint64_t bad = read ? jp_perf_map_bad_lines(read) : UINT64_MAX;
+	const uint64_t nr_bad = read ? jp_perf_map_bad_lines(read) : UINT64_MAX;
 
-	*first = *later = 0;
+	*first = *nr_later = 0;
 	for (unsigned i = 0; read && i < COUNT; i++) {
 		const uint64_t addr = 0x100000 + 64 * i;
 		char name[32];
 
 		snprintf(name, sizeof(name), "function%u", i);
 		for (unsigned offset = 0; offset <= 5; offset += 5) {
-			const char *got = jp_perf_map_find(read, addr + offset);
+			const char *path = jp_perf_map_find(read, addr + offset);
 
-			*(offset ? later : first) += got && !strcmp(got, name);
+			*(offset ? nr_later : first) += path && !strcmp(path, name);
 		}
 	}
 	jp_perf_map_free(read);
-	return bad;
+	return nr_bad;
 }
 
-static void test_right_files(const char *with)
+static void test_right_files(const char *publishers)
 {
-	unsigned first, later;
-	struct found found;
+	unsigned first, nr_later;
+	struct found counts;
 
-	check(!publish_story("both", with), "jitdump and perf map are published with %s", with);
-	found = read_dump(dump);
-	check(!found.end && found.nr_good == COUNT && found.nr_of_type[JP_JITDUMP_LOAD] == COUNT &&
-		      found.nr_of_type[JP_JITDUMP_MOVE] == 1 &&
-		      found.nr_of_type[JP_JITDUMP_CLOSE] == 1 &&
-		      found.nr_of_type[JP_JITDUMP_UNWINDING_INFO] == COUNT && found.code_right &&
-		      found.vma_right && !found.nr_backwards,
+	check(!publish_story("both", publishers), "jitdump and perf map are published with %s",
+	      publishers);
+	counts = read_dump(dump);
+	check(!counts.end && counts.nr_good == COUNT &&
+		      counts.nr_of_type[JP_JITDUMP_LOAD] == COUNT &&
+		      counts.nr_of_type[JP_JITDUMP_MOVE] == 1 &&
+		      counts.nr_of_type[JP_JITDUMP_CLOSE] == 1 &&
+		      counts.nr_of_type[JP_JITDUMP_UNWINDING_INFO] == COUNT && counts.code_right &&
+		      counts.vma_right && !counts.nr_backwards,
 	      "the jitdump has all functions in order of time");
-	check(found.nr_of_type[JP_JITDUMP_DEBUG_INFO] == (strncmp(with, "debug", 5) ? 0 : COUNT) &&
-		      found.debug_first == found.nr_of_type[JP_JITDUMP_DEBUG_INFO] &&
-		      found.lines_right,
+	check(counts.nr_of_type[JP_JITDUMP_DEBUG_INFO] ==
+			      (strncmp(publishers, "debug", 5) ? 0 : COUNT) &&
+		      counts.debug_first == counts.nr_of_type[JP_JITDUMP_DEBUG_INFO] &&
+		      counts.lines_right,
 	      "line entries precede the code if requested");
-	check(!count_in_map(&first, &later) && first == COUNT && later == COUNT, "the map has all");
+	check(!count_in_map(&first, &nr_later) && first == COUNT && nr_later == COUNT,
+	      "the map has all");
 }
 
 static void test_wrong_dumps(void)
@@ -181,17 +185,17 @@ static void test_wrong_dumps(void)
 	};
 
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
-		struct found found;
+		struct found counts;
 
 		check(!publish_story(faults[i].fault, "debug"), "%s is written", faults[i].fault);
-		found = read_dump(dump);
-		check(found.nr_good == faults[i].nr_good &&
-			      found.debug_first == faults[i].debug_first &&
-			      found.nr_backwards == faults[i].nr_backwards &&
-			      found.end == faults[i].end && found.header == faults[i].header &&
-			      found.code_right == faults[i].code &&
-			      found.vma_right == faults[i].vma &&
-			      !found.nr_of_type[JP_JITDUMP_CLOSE] == !faults[i].closed,
+		counts = read_dump(dump);
+		check(counts.nr_good == faults[i].nr_good &&
+			      counts.debug_first == faults[i].debug_first &&
+			      counts.nr_backwards == faults[i].nr_backwards &&
+			      counts.end == faults[i].end && counts.header == faults[i].header &&
+			      counts.code_right == faults[i].code &&
+			      counts.vma_right == faults[i].vma &&
+			      !counts.nr_of_type[JP_JITDUMP_CLOSE] == !faults[i].closed,
 		      "%s has this fault alone", faults[i].fault);
 	}
 	check(!publish_story("jitdump:version-2", "debug") &&
@@ -222,7 +226,7 @@ static void test_wrong_maps(void)
 		{"map:prefix", COUNT, COUNT, 23},
 		{"map:owner", COUNT, COUNT, 19},
 	};
-	unsigned first, later;
+	unsigned first, nr_later;
 	struct stat st;
 
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
@@ -236,11 +240,11 @@ static void test_wrong_maps(void)
 			continue;
 		}
 		check(!publish_story(faults[i].fault, "debug"), "%s is written", faults[i].fault);
-		count_in_map(&first, &later);
+		count_in_map(&first, &nr_later);
 		file = fopen(map, "re");
 		if (file && !fgets(line, sizeof(line), file))
 			line[0] = '\0';
-		check(first == faults[i].first && later == faults[i].later &&
+		check(first == faults[i].first && nr_later == faults[i].later &&
 			      strcspn(line, "\n") == faults[i].line && file &&
 			      !fstat(fileno(file), &st) && owner == (st.st_uid != getuid()),
 		      "%s has this fault alone", faults[i].fault);
@@ -280,7 +284,7 @@ static void test_publishing_threads(void)
 {
 	pthread_t threads[THREADS];
 	void *failed = NULL;
-	struct found found;
+	struct found counts;
 
 	check(!jp_publish_begin("both", scratch_folder()), "threads begin to publish");
 	for (uintptr_t i = 0; i < THREADS; i++)
@@ -292,14 +296,14 @@ static void test_publishing_threads(void)
 		failed = ret ? ret : failed;
 	}
 	jp_publish_end();
-	found = read_dump(dump);
-	check(!failed && found.nr_good == THREADS * COUNT && !found.end && !found.nr_backwards,
+	counts = read_dump(dump);
+	check(!failed && counts.nr_good == THREADS * COUNT && !counts.end && !counts.nr_backwards,
 	      "records of several threads are whole and in order");
 }
 
 static void test_publishing_after_fork(void)
 {
-	struct found found;
+	struct found counts;
 	int status = -1;
 	pid_t child;
 
@@ -309,18 +313,19 @@ static void test_publishing_after_fork(void)
 	child = fork();
 	if (!child) {
 		char parents[sizeof(dump)];
-		bool good = !jp_publish_forked() && !publish(2) && !publish(3);
+		bool passed = !jp_publish_forked() && !publish(2) && !publish(3);
 
 		strcpy(parents, dump);
 		set_paths();
-		good = good && count_markers(dump) && !count_markers(parents) && !jp_publish_end();
-		_exit(good && read_dump(dump).nr_good == 2 ? 0 : 1);
+		passed = passed && count_markers(dump) && !count_markers(parents) &&
+			 !jp_publish_end();
+		_exit(passed && read_dump(dump).nr_good == 2 ? 0 : 1);
 	}
 	waitpid(child, &status, 0);
 	check(!status, "a forked child has its own jitdump and marker");
 	check(!publish(4) && !jp_publish_end(), "the parent continues to publish");
-	found = read_dump(dump);
-	check(found.nr_good == 2 && !found.end, "the parent's jitdump has its own records alone");
+	counts = read_dump(dump);
+	check(counts.nr_good == 2 && !counts.end, "the parent's jitdump has its own records alone");
 }
 
 static void check_refusal(const char *label, const char *publishers, const char *path)
@@ -337,7 +342,7 @@ static void check_refusal(const char *label, const char *publishers, const char 
 static void test_foreign_files(void)
 {
 	const char *victim = scratch_path("victim");
-	struct stat stale, fresh;
+	struct stat stale, new_stat;
 	int fd;
 
 	check(scratch_write(victim, "precious", 8), "a foreign file is made");
@@ -346,7 +351,7 @@ static void test_foreign_files(void)
 	check(!symlink(victim, dump) && !symlink(victim, map), "symbolic links to it are made");
 	check_refusal("a link at the jitdump's place", "jitdump", dump);
 	check_refusal("a link at the perf map's place", "map", map);
-	check(!stat(victim, &fresh) && fresh.st_size == 8, "the foreign file is unchanged");
+	check(!stat(victim, &new_stat) && new_stat.st_size == 8, "the foreign file is unchanged");
 	check(!mkfifo(dump, 0600) && !mkfifo(map, 0600), "FIFOs are made");
 	check_refusal("a FIFO at the jitdump's place", "jitdump", dump);
 	check_refusal("a FIFO at the perf map's place", "map", map);
@@ -357,9 +362,9 @@ static void test_foreign_files(void)
 	/* Make a file of an earlier process with the same pid. */
 	fd = open(map, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	check(write(fd, "stale", 5) == 5 && !fstat(fd, &stale), "a stale file is made");
-	check(!jp_publish_begin("map", scratch_folder()) && !lstat(map, &fresh) &&
-		      fresh.st_size == 0 && fresh.st_ino != stale.st_ino &&
-		      (fresh.st_mode & 0777) == 0600 && !jp_publish_end(),
+	check(!jp_publish_begin("map", scratch_folder()) && !lstat(map, &new_stat) &&
+		      new_stat.st_size == 0 && new_stat.st_ino != stale.st_ino &&
+		      (new_stat.st_mode & 0777) == 0600 && !jp_publish_end(),
 	      "a stale file is replaced by a new one");
 	close(fd);
 }
