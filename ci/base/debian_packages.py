@@ -35,10 +35,10 @@ def read_mirrors() -> tuple[str, str | None]:
     return parse_mirrors(mirrors.stdout)
 
 
-def parse_mirrors(listed: str) -> tuple[str, str | None]:
+def parse_mirrors(text: str) -> tuple[str, str | None]:
     """Returns the first address of each kind in lines of "RELEASE ADDRESS"."""
     main = security = None
-    for line in listed.splitlines():
+    for line in text.splitlines():
         release, _, address = line.partition(" ")
         if SECURITY.match(release):
             security = security or address
@@ -73,8 +73,8 @@ class Archive:
         self.folder = os.path.join(os.path.abspath(folder), "apt")
 
     def __enter__(self) -> Archive:
-        known = read_mirrors()
-        lines = [line for suite in self.suites for line in list_sources(suite, *known)]
+        mirrors = read_mirrors()
+        lines = [line for suite in self.suites for line in list_sources(suite, *mirrors)]
         self.close()
         for name in ("etc", "state/lists/partial", "cache/archives/partial"):
             os.makedirs(os.path.join(self.folder, name))
@@ -151,20 +151,21 @@ class Archive:
         names = sorted({line.split()[0] for line in matches.splitlines()})
         if not names:
             return []
-        shown = self.ask("show", *names)
+        description = self.ask("show", *names)
         stanzas = (dict(re.findall(r"^([A-Z][\w-]*): (.*)$", stanza, re.MULTILINE))
-                   for stanza in shown.split("\n\n"))
+                   for stanza in description.split("\n\n"))
         return [stanza for stanza in stanzas if "Package" in stanza]
 
     def fetch(self, package: str, version: str, folder: str) -> str:
         """Downloads one version of a package into @folder, checked by apt, and returns its path.
         Does not download dependencies."""
         self.apt("download", "%s=%s" % (package, version), cwd=folder)
-        found = [name for name in os.listdir(folder)
+        archives = [name for name in os.listdir(folder)
                  if name.startswith(package + "_") and name.endswith(".deb")]
-        if len(found) != 1:
-            raise Missing("apt-get download %s: expected 1 file, found %d" % (package, len(found)))
-        return os.path.join(folder, found[0])
+        if len(archives) != 1:
+            raise Missing("apt-get download %s: expected 1 file, found %d"
+                          % (package, len(archives)))
+        return os.path.join(folder, archives[0])
 
     def download(self, package: str) -> list[str]:
         """Returns the paths of the package and of its dependencies; leaving the context removes

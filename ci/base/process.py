@@ -55,8 +55,8 @@ def read_children() -> list[str]:
                 stat = file.read()
         except OSError:
             continue
-        name, _, rest = stat.rpartition(")")
-        if rest.split()[1] == str(os.getpid()) and rest.split()[0] != "Z":
+        name, _, remaining_fields = stat.rpartition(")")
+        if remaining_fields.split()[1] == str(os.getpid()) and remaining_fields.split()[0] != "Z":
             children.append(name.partition("(")[2] + ":" + pid)
     return children
 

@@ -63,16 +63,16 @@ def stop(number: int, _frame: types.FrameType | None) -> NoReturn:
 def delay_stop() -> Iterator[None]:
     """Delays SIGINT and SIGTERM until the end of the block, which starts a process: the caller must
     hold the process to end it."""
-    caught: list[int] = []
-    handlers = {number: signal.signal(number, lambda number, _: caught.append(number))
+    received: list[int] = []
+    handlers = {number: signal.signal(number, lambda number, _: received.append(number))
                 for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-    if caught:
-        stop(caught[0], None)
+    if received:
+        stop(received[0], None)
 
 
 Command = Callable[[argparse.Namespace], int]

@@ -59,9 +59,9 @@ def record_workload(perf: str, node: str, folder: str, name: str, seconds: int,
     return path
 
 
-def print_row(name: str, seconds: float, samples: int, memory: int, ours: float) -> None:
+def print_row(name: str, seconds: float, samples: int, memory: int, jitproof_time: float) -> None:
     print(f"  {name:<58} {seconds:8.3f} s {1e9 * seconds / samples:10.0f} ns/sample "
-          f"{memory / 1024:8.1f} MB {seconds / ours:8.1f} x ours")
+          f"{memory / 1024:8.1f} MB {seconds / jitproof_time:8.1f} x ours")
 
 
 def bench_explaining(jitproof: str, path: str, samples: int) -> float:
@@ -71,12 +71,12 @@ def bench_explaining(jitproof: str, path: str, samples: int) -> float:
     pairs = [(usage.measure_command([jitproof, "judge", path]),
               usage.measure_command([jitproof, "explain", "--fail-if", "older-code>100%", path]))
              for _ in range(5)]
-    (ours, memory), (explained, peak) = sorted(pairs, key=lambda pair: pair[1][0] / pair[0][0])[2]
-    print_row("jitproof judge", ours, samples, memory, ours)
-    print_row("jitproof explain (at most 3)", explained, samples, peak, ours)
-    if explained > 3 * ours:
+    (judged, memory), (explained, peak) = sorted(pairs, key=lambda pair: pair[1][0] / pair[0][0])[2]
+    print_row("jitproof judge", judged, samples, memory, judged)
+    print_row("jitproof explain (at most 3)", explained, samples, peak, judged)
+    if explained > 3 * judged:
         sys.exit("bench: explain takes more than three times as long as judge")
-    return ours
+    return judged
 
 
 def bench_reading(jitproof: str, perf: str, node: str, folder: str, expected: int) -> None:
@@ -91,7 +91,7 @@ def bench_reading(jitproof: str, perf: str, node: str, folder: str, expected: in
             sys.exit(f"bench: only {samples} samples in {seconds} s; need {expected}")
         seconds = 1 + seconds * expected * 5 // (samples * 4 or 1)
     print(f"reading {os.path.getsize(path) / 1e6:.0f} MB, {samples} samples with chains:")
-    ours = bench_explaining(jitproof, path, samples)
+    judged = bench_explaining(jitproof, path, samples)
     for name, command in (
             ("perf script --no-inline -F comm,pid,tid,time,ip (aim: 50)",
              [perf, "script", "--no-inline", "-F", "comm,pid,tid,time,ip", "-i", path]),
@@ -99,7 +99,7 @@ def bench_reading(jitproof: str, perf: str, node: str, folder: str, expected: in
              [perf, "report", "--stdio", "--no-children", "-g", "none", "-i", path]),
             ("cat (lower bound)", ["cat", path])):
         cpu, memory = measure(command)
-        print_row(name, cpu, samples, memory, ours)
+        print_row(name, cpu, samples, memory, judged)
     os.unlink(path)
 
 
@@ -137,14 +137,14 @@ def bench_unwinding(jitproof: str, perf: str, node: str, folder: str) -> None:
     judged = judge_file(jitproof, path, "--frame-pointers")
     samples = judged["samples"]
     print(f"unwinding {os.path.getsize(path) / 1e6:.0f} MB, {samples} samples with stack dumps:")
-    ours, memory = measure([jitproof, "judge", "--frame-pointers", path])
-    print_row("jitproof judge --frame-pointers", ours, samples, memory, ours)
+    jitproof_time, memory = measure([jitproof, "judge", "--frame-pointers", path])
+    print_row("jitproof judge --frame-pointers", jitproof_time, samples, memory, jitproof_time)
     cpu, memory = measure([perf, "script", "--no-inline", "-i", path])
-    print_row("perf script --no-inline", cpu, samples, memory, ours)
+    print_row("perf script --no-inline", cpu, samples, memory, jitproof_time)
     frames, stacks = count_perf_frames(perf, path)
     # perf ends a stack where emitted code begins, so its stacks are shorter: compare the time per
     # frame.
-    faster = cpu / frames / (ours / judged["unwind"]["frames"])
+    faster = cpu / frames / (jitproof_time / judged["unwind"]["frames"])
     print(f"  frames: jitproof {judged['unwind']['frames']}, perf {frames} in {stacks} stacks; "
           f"perf takes {faster:.1f} x as long per frame (aim: 10)")
     if faster < 10:
@@ -187,7 +187,7 @@ def bench_depth(jitproof: str, folder: str, rounds: int = 9) -> None:
     """Measures the CPU ns per frame by stack depth, in rounds over all depths. The spread between
     rounds of one depth is noise; the deepest stacks may exceed the shallowest only by that."""
     files: dict[int, tuple[str, int, float]] = {}
-    each: dict[int, list[float]] = {depth: [] for depth, _ in DEPTHS}
+    seconds_by_depth: dict[int, list[float]] = {depth: [] for depth, _ in DEPTHS}
     # Not on the tmpfs: a program that runs from /dev/shm looks like a JIT's memory.
     with tempfile.TemporaryDirectory() as home:
         program = os.path.join(home, "deep")
@@ -208,19 +208,19 @@ def bench_depth(jitproof: str, folder: str, rounds: int = 9) -> None:
             for depth, (path, frames, _) in files.items():
                 read, _ = measure([jitproof, "judge", path], times=1)
                 rooted, _ = measure([jitproof, "judge", "--unwind", path], times=1)
-                each[depth].append(1e9 * (rooted - read) / frames)
+                seconds_by_depth[depth].append(1e9 * (rooted - read) / frames)
         for path, frames, deep in files.values():
             print(f"explaining dumps of {deep:.1f} frames:")
             bench_explaining(jitproof, path, round(frames / deep))
     print(f"unwinding by depth: CPU ns per frame in {rounds} rounds (minimum, median, maximum):")
     for depth, (path, frames, deep) in files.items():
-        values = sorted(each[depth])
+        values = sorted(seconds_by_depth[depth])
         print(f"  {deep:6.1f} frames per stack, {frames:8} in all: {values[0]:7.1f} "
               f"{values[rounds // 2]:7.1f} {values[-1]:7.1f} ns")
         os.unlink(path)
-    middle = {depth: sorted(values)[rounds // 2] for depth, values in each.items()}
+    middle = {depth: sorted(values)[rounds // 2] for depth, values in seconds_by_depth.items()}
     shallow, deep = DEPTHS[0][0], DEPTHS[-1][0]
-    noise = max(sorted(values)[-2] / sorted(values)[1] for values in each.values())
+    noise = max(sorted(values)[-2] / sorted(values)[1] for values in seconds_by_depth.values())
     growth = middle[deep] / middle[shallow]
     print(f"  deepest / shallowest: {growth:.2f}; rounds of one depth differ by up to "
           f"{noise:.2f} (without minimum and maximum)")
@@ -231,7 +231,7 @@ def bench_depth(jitproof: str, folder: str, rounds: int = 9) -> None:
 def bench_storm(jitproof: str, folder: str) -> None:
     """Finds the rate of mapping records that the default rings hold: doubles it until records are
     lost or the workload cannot go faster."""
-    rate, made_rate, held = 10000, 0.0, 0.0
+    rate, made_rate, sustained_rate = 10000, 0.0, 0.0
     while True:
         truth = os.path.join(folder, "storm.truth")
         output, errors = usage.run_workload(
@@ -245,12 +245,12 @@ def bench_storm(jitproof: str, folder: str) -> None:
         print(f"  {made_rate:8.0f} records/s, 100 forks/s: {lost} lost")
         if lost:
             break
-        held = max(held, made_rate)
+        sustained_rate = max(sustained_rate, made_rate)
         if made_rate < 1.1 * before:
             print("  (two threads cannot go faster on this machine)")
             break
         rate *= 2
-    print(f"storm: the default rings hold {held:.0f} mapping records per second")
+    print(f"storm: the default rings hold {sustained_rate:.0f} mapping records per second")
 
 
 PID, HEAP = 1000, 0x7f0000000000
@@ -296,8 +296,8 @@ def run_perf_report(perf: str, path: str) -> list[str]:
 
 def bench_inject(jitproof: str, perf: str, folder: str, loads: int) -> None:
     path = make_jitdump(folder, loads)
-    ours, theirs = (os.path.join(folder, name) for name in ("ours.data", "theirs.data"))
-    cpu_ours, memory = measure([jitproof, "inject", "--anon=cut", "-i", path, "-o", ours])
+    judged, theirs = (os.path.join(folder, name) for name in ("ours.data", "theirs.data"))
+    cpu_ours, memory = measure([jitproof, "inject", "--anon=cut", "-i", path, "-o", judged])
     print(f"injecting a jitdump of {loads} loads into a capture of "
           f"{os.path.getsize(path) / 1e6:.0f} MB:")
 
@@ -313,7 +313,7 @@ def bench_inject(jitproof: str, perf: str, folder: str, loads: int) -> None:
     run_perf("perf inject --jit (aim: 100)")
     make_jitdump(folder, loads, False)
     run_perf("perf inject --jit, for a capture without build ids")
-    names, peer_names = run_perf_report(perf, ours), run_perf_report(perf, theirs)
+    names, peer_names = run_perf_report(perf, judged), run_perf_report(perf, theirs)
     print(f"  perf report: {len(names)} lines after jitproof inject, {len(peer_names)} after perf "
           f"inject, {'the same' if names == peer_names else 'NOT the same'}")
     if names != peer_names:

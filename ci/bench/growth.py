@@ -175,11 +175,11 @@ def bench(jitproof: str, perf: str, folder: str, sizes: Sequence[int] = SIZES) -
             if name.startswith("forks") and size > MOST_FORKS:
                 continue
             make(path, kind(size))
-            ours, memory = usage.measure_command([jitproof, "judge", path])
+            judged, memory = usage.measure_command([jitproof, "judge", path])
             late = measure_perf(perf, path)
             cpu, peak = (0.0, 0) if late else usage.measure_command(
                 [perf, "report", "--stdio", "--no-children", "-g", "none", "-i", path])
-            print(f"  {name:<41} {size:8} {os.path.getsize(path) / 1e6:7.1f} MB: {ours:7.2f} s "
+            print(f"  {name:<41} {size:8} {os.path.getsize(path) / 1e6:7.1f} MB: {judged:7.2f} s "
                   f"{memory / 1024:7.0f} MB; perf " +
                   (late or f"{cpu:7.2f} s {peak / 1024:7.0f} MB"), flush=True)
     os.unlink(path)

@@ -45,8 +45,9 @@ def make_source(output: str) -> str:
 def build_in_chroot(output: str, description: str, suite: str) -> None:
     """Builds in a chroot that is gone afterwards."""
     mirror, security = debian_packages.read_mirrors()
-    inside = "/build/" + os.path.basename(description)
-    commands = (f"apt-get -y build-dep {inside}", f"cd /build && dpkg-source -x {inside} tree",
+    path_inside = "/build/" + os.path.basename(description)
+    commands = (f"apt-get -y build-dep {path_inside}",
+                f"cd /build && dpkg-source -x {path_inside} tree",
                 "cd /build/tree && dpkg-buildpackage -b -us -uc",
                 "rm -rf /build/tree /build/*.tar.* /build/*.dsc")
     hooks = [f"--customize-hook=chroot \"$1\" sh -c '{command}'" for command in commands]

@@ -51,10 +51,10 @@ class Checker:
         if self.closed:
             self.report("subtests without their parent's result line", self.closed.line)
             self.closed = None
-        good = [("KTAP", "1")]
+        expected = [("KTAP", "1")]
         if self.tap and not self.levels:
-            good += [("TAP", "13"), ("TAP", "14")]
-        if (kind, number) not in good:
+            expected += [("TAP", "13"), ("TAP", "14")]
+        if (kind, number) not in expected:
             self.report(f"'{kind} version {number}'; expected 'KTAP version 1'")
         self.levels.append(Level(self.number))
 
@@ -80,7 +80,7 @@ class Checker:
         self.close_deeper(depth)
         return self.levels[depth]
 
-    def handle_plan(self, depth: int, first: str, last: str, rest: str) -> None:
+    def handle_plan(self, depth: int, first: str, last: str, remainder: str) -> None:
         level = self.find_level(depth, "a plan")
         if not level:
             return
@@ -88,18 +88,18 @@ class Checker:
             self.report("a second plan")
         elif level.count:
             self.report("a plan after results; expected right after the version line")
-        if first != "1" or rest or (last[0] == "0" and last != "0"):
-            self.report(f"'{first}..{last}{rest}'; expected '1..N'")
+        if first != "1" or remainder or (last[0] == "0" and last != "0"):
+            self.report(f"'{first}..{last}{remainder}'; expected '1..N'")
         level.plan = int(last)
 
-    def check_result(self, depth: int, word: str, number: str, rest: str | None) -> None:
+    def check_result(self, depth: int, word: str, number: str, remainder: str | None) -> None:
         level = self.find_level(depth, "a result")
         if not level:
             return
         level.count += 1
         if number != str(level.count):
             self.report(f"result number {number}; expected {level.count}")
-        name, hash_sign, data = (rest or "").partition("#")
+        name, hash_sign, data = (remainder or "").partition("#")
         if hash_sign and (name[-1:] not in ("", " ") or data[:1] not in ("", " ")):
             self.report("a '#' in the description; expected ' # ' before a directive")
         directive = data.split()[0] if data.split() else ""
@@ -124,7 +124,7 @@ class Checker:
         if re.search(r"[\x00-\x08\x0b-\x1f\x7f]", text):
             self.report("a control character")
         bare = text.lstrip(" ")
-        depth, rest = divmod(len(text) - len(bare), STEP)
+        depth, remainder = divmod(len(text) - len(bare), STEP)
         version, plan, result = VERSION.match(bare), PLAN.match(bare), RESULT.match(bare)
         if not bare or bare.startswith("#"):
             if re.match(r"# Subtest:", bare):
@@ -136,7 +136,7 @@ class Checker:
         if not (version or plan or result):
             self.report("unknown kind of line; expected '# ' before a comment")
             return
-        if rest:
+        if remainder:
             self.report(f"indented by {len(text) - len(bare)} blanks; "
                         f"expected a multiple of {STEP}")
         if version:

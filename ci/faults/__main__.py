@@ -66,7 +66,7 @@ def make_fixture(*parts: str) -> str:
 def list_commands(folder: str) -> list[Command]:
     """Returns the commands whose input is available."""
     perf = make_fixture("memfd", "perf.data")
-    known = ["judge", "--expected", make_fixture("expected")]
+    judge_options = ["judge", "--expected", make_fixture("expected")]
     commands = [
         Command("list", ["list"]),
         Command("judge file", ["judge", "--json", perf]),
@@ -85,7 +85,8 @@ def list_commands(folder: str) -> list[Command]:
         Command("lint", ["lint", "--json", make_fixture("growth", "jit-12329.dump")]),
         Command("explain truth", ["explain", "--slack=0", "--truth", make_fixture("memfd", "truth"),
                                   perf]),
-        Command("repro", ["repro", "fixture/anon", *known[1:], "--from", make_fixture("anon"), "-o",
+        Command("repro",
+                ["repro", "fixture/anon", *judge_options[1:], "--from", make_fixture("anon"), "-o",
                           "DIR/case.tar"]),
         Command("workload", ["workload", "anon_exec", "--truth=DIR/truth"],
                 "results"),
@@ -117,18 +118,21 @@ def run(jitproof: str, command: Command, environment: dict[str, str],
     return Done(status, out.replace(folder, "DIR"), err.replace(folder, "DIR"), outputs, orphans)
 
 
-def is_same(command: Command, good: Done, result: Done) -> bool:
+def is_same(command: Command, reference: Done, result: Done) -> bool:
     if command.steady == "bytes":
-        return (good.status, good.out, good.files) == (result.status, result.out, result.files)
+        return (reference.status, reference.out, reference.files) == (result.status, result.out,
+                                                                      result.files)
     if command.steady == "sizes":
-        sizes = [{name: len(data) for name, data in each.files.items()} for each in (good, result)]
-        return (good.status, good.out, sizes[0]) == (result.status, result.out, sizes[1])
-    results = [re.findall(r"^(?:not )?ok .*", each.out, re.M) for each in (good, result)]
-    return good.status == result.status and results[0] == results[1] \
-        and sorted(good.files) == sorted(result.files)
+        sizes = [{name: len(data) for name, data in result_of_run.files.items()} for result_of_run
+                 in (reference, result)]
+        return (reference.status, reference.out, sizes[0]) == (result.status, result.out, sizes[1])
+    results = [re.findall(r"^(?:not )?ok .*", result_of_run.out, re.M) for result_of_run
+               in (reference, result)]
+    return reference.status == result.status and results[0] == results[1] \
+        and sorted(reference.files) == sorted(result.files)
 
 
-def find_error(command: Command, good: Done, result: Done) -> str | None:
+def find_error(command: Command, reference: Done, result: Done) -> str | None:
     """Returns what is wrong with the run, or None."""
     if result.left:
         return "left running: " + ", ".join(result.left)
@@ -136,7 +140,7 @@ def find_error(command: Command, good: Done, result: Done) -> str | None:
         return "did not end"
     if result.status < 0:
         return f"died of signal {-result.status}"
-    if is_same(command, good, result):
+    if is_same(command, reference, result):
         return None
     message = result.err.strip() or re.search(
         r"# (ERROR|SKIP) |^Bail out!|^# .*:|^\S+ +ERROR: ", result.out, re.M)
@@ -146,7 +150,7 @@ def find_error(command: Command, good: Done, result: Done) -> str | None:
         return f"status {result.status} without a message"
     if re.search(r"^not ok (?!.*# (ERROR|TIMEOUT))", result.out, re.M):
         return "another verdict: " + result.out.strip()[-200:]
-    extra = [name for name in result.files if name not in good.files]
+    extra = [name for name in result.files if name not in reference.files]
     return "left behind: " + ", ".join(extra) if extra else None
 
 
@@ -158,8 +162,8 @@ def choose_sites(sites: Sequence[int], limit: int, seed: str) -> list[int]:
         return numbers
     random.Random(seed).shuffle(numbers)
     first = {sites[number - 1]: number for number in numbers}
-    rest = [number for number in numbers if first[sites[number - 1]] != number]
-    return [*first.values(), *rest][:max(limit, len(first))]
+    other_numbers = [number for number in numbers if first[sites[number - 1]] != number]
+    return [*first.values(), *other_numbers][:max(limit, len(first))]
 
 
 def measure_command(options: argparse.Namespace, shim: str, command: Command,
@@ -167,11 +171,11 @@ def measure_command(options: argparse.Namespace, shim: str, command: Command,
     preload = {"LD_PRELOAD": shim, "FAULT_KIND": kind}
     counted = shim + ".sites"
     start = time.monotonic()
-    good = run(options.jitproof, command, {**preload, "FAULT_SITES": counted}, 10 * SECONDS)
+    reference = run(options.jitproof, command, {**preload, "FAULT_SITES": counted}, 10 * SECONDS)
     seconds = max(SECONDS, TIMES * (time.monotonic() - start))
-    if good.status:
-        return Measured(0, 0, 0, [f"{command.name}: exit {good.status} without a fault: "
-                                  + good.err[-200:]])
+    if reference.status:
+        return Measured(0, 0, 0, [f"{command.name}: exit {reference.status} without a fault: "
+                                  + reference.err[-200:]])
     sites = array.array("Q", files.read_bytes(counted))
     numbers = choose_sites(sites, options.most, f"{options.seed} {command.name} {kind}")
     bad, tried, end = [], 0, time.monotonic() + options.seconds
@@ -180,7 +184,7 @@ def measure_command(options: argparse.Namespace, shim: str, command: Command,
             break
         tried += 1
         result = run(options.jitproof, command, {**preload, "FAULT_N": str(number)}, seconds)
-        why = find_error(command, good, result)
+        why = find_error(command, reference, result)
         if why:
             bad.append(f"{command.name}: {kind} {number} of {len(sites)}: {why}")
     return Measured(len(sites), len(set(sites)), tried, bad)
@@ -203,7 +207,7 @@ def main() -> int:
     options.jitproof = os.path.abspath(options.jitproof)
     # Become the parent of processes that a run leaves behind.
     ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
-    tried, bad, start = 0, list[str](), time.monotonic()
+    tried, problems, start = 0, list[str](), time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         shim = os.path.join(folder, "shim.so")
         process.run_or_raise(["gcc", "-O1", "-shared", "-fPIC", "-D_GNU_SOURCE", "-o", shim, SHIM,
@@ -214,13 +218,13 @@ def main() -> int:
             for kind in options.kind or KINDS:
                 got = measure_command(options, shim, command, kind)
                 tried += got.tried
-                bad += got.bad
+                problems += got.bad
                 print(f"{command.name}: {kind}: {got.calls} calls from {got.sites} sites, "
                       f"{got.tried} failed, {len(got.bad)} bad", flush=True)
                 for line in got.bad:
                     print("  " + line, flush=True)
-    print(f"# {tried} faults, {len(bad)} bad, {time.monotonic() - start:.0f} s")
-    return 1 if bad or not tried else 0
+    print(f"# {tried} faults, {len(problems)} bad, {time.monotonic() - start:.0f} s")
+    return 1 if problems or not tried else 0
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ def count_executable(text: str) -> tuple[int, int]:
 def show_protection(context: Context, perf: Perf) -> tuple[bool, str]:
     fixture, swapped = "validators/fixtures/mappings/perf.data", context.path("swapped.data")
     files.write_bytes(swapped, byte_order.swap_file(rd.PerfData.load(fixture)))
-    ours = count_executable(perf.run("script", "-D", "-i", fixture).stdout)
+    judged = count_executable(perf.run("script", "-D", "-i", fixture).stdout)
     theirs = count_executable(perf.run("script", "-D", "-i", swapped).stdout)
-    return ours[0] == theirs[0] and theirs[1] < ours[1], \
+    return judged[0] == theirs[0] and theirs[1] < judged[1], \
         "%d of %d mappings executable as recorded, %d of %d in the other byte order" % (
-            ours[1], ours[0], theirs[1], theirs[0])
+            judged[1], judged[0], theirs[1], theirs[0])

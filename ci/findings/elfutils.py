@@ -124,8 +124,8 @@ def show_start(context: Context) -> Iterator[Shown]:
 
 @finding("elfutils.memory")
 def show_memory(context: Context) -> Iterator[Shown]:
-    path, at = build_example(context)
-    before, after = ask_libdw(path, at["quiet"])["peak_kb"], ask_libdw(path, at["after"])["peak_kb"]
+    path, addresses = build_example(context)
+    before, after = (ask_libdw(path, addresses[name])["peak_kb"] for name in ("quiet", "after"))
     yield read_version(), after > before + 1000000, \
         "one rule for register 2^27-2, 5 bytes of the file: %d MB of memory instead of %d" % (
             after // 1000, before // 1000)

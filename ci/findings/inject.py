@@ -66,9 +66,9 @@ def show_namespaces(context: Context, perf: Perf) -> tuple[bool, str]:
         alive = run_inject(perf, folder)[0]
     finally:
         end_namespace(folder)
-    gone = run_inject(perf, folder)[0]
-    return not alive or not gone, \
-        "%d functions injected while the process lives, %d after its end" % (alive, gone)
+    nr_injected = run_inject(perf, folder)[0]
+    return not alive or not nr_injected, \
+        "%d functions injected while the process lives, %d after its end" % (alive, nr_injected)
 
 
 # Maps the file named by its pid, which has the header of a jitdump.
@@ -128,16 +128,16 @@ def show_vdso(context: Context, perf: Perf) -> tuple[bool, str]:
     injected = context.path("vdso.injected")
     recording.build_program(program, CLOCK)
     recording.run_record(perf, "-e", "cpu-clock:u", "-o", path, "--", program)
-    counts, lost = ["%d samples named in the vDSO" % count_vdso_names(perf, path)], False
+    counts, is_lost = ["%d samples named in the vDSO" % count_vdso_names(perf, path)], False
     for option in ("-b", "-B"):
         result = perf.run("inject", option, "-i", path, "-o", injected)
         if result.returncode:
             counts.append("no %s" % option)
             continue
         named = count_vdso_names(perf, injected)
-        lost |= not named
+        is_lost |= not named
         counts.append("%d after %s" % (named, option))
-    return lost, ", ".join(counts)
+    return is_lost, ", ".join(counts)
 
 
 @perf_finding("perf.inject-map")

@@ -68,7 +68,7 @@ def build_id(context: Context) -> Iterator[Shown]:
             options = ["--no-buildid-mmap"] if perf.number >= (5, 12) else []
             result = perf.run("record", *options, "-e", "cpu-clock:u", "-o", path, "--",
                               context.program, "200")
-            wrong = [misc & MMAP_BUILD_ID != 0 for kind,
+            has_build_id = [misc & MMAP_BUILD_ID != 0 for kind,
                      misc, _ in read_records(path) if kind == MMAP2]
             end = "signal %d" % -result.returncode if result.returncode < 0 else \
                 "status %d" % result.returncode
@@ -76,9 +76,9 @@ def build_id(context: Context) -> Iterator[Shown]:
                 shown = perf.run("script", "-F", "ip,sym", "-i", path).stdout.splitlines()
                 end += ", %d of %d samples without a name" % (
                     sum("[unknown]" in line for line in shown), len(shown))
-            yield "%s/%s" % (platform.release(), perf.version), any(wrong), \
+            yield "%s/%s" % (platform.release(), perf.version), any(has_build_id), \
                 "while another perf asks for build ids: %d of %d records of a perf that does not " \
-                "are marked; its exit: %s" % (sum(wrong), len(wrong), end)
+                "are marked; its exit: %s" % (sum(has_build_id), len(has_build_id), end)
 
 
 @finding("kernel.mlock")
@@ -96,11 +96,11 @@ def show_mlock(context: Context) -> Iterator[Shown]:
                                      + first.stderr.read().strip()[:100])
         second = process.run([*command, "/dev/null", "--", "true"], timeout=60)
         first.communicate("\n", timeout=60)
-    alone = process.run([*command, "/dev/null", "--", "true"], timeout=60)
+    single = process.run([*command, "/dev/null", "--", "true"], timeout=60)
     message = (second.stderr.strip() or "nothing").splitlines()[0]
-    yield platform.release(), second.returncode != 0 and alone.returncode == 0, \
+    yield platform.release(), second.returncode != 0 and single.returncode == 0, \
         "a user's second capture of 8 MiB of rings: status %d (%s); alone: %d" % (
-            second.returncode, message, alone.returncode)
+            second.returncode, message, single.returncode)
 
 
 SHORT = """
@@ -159,7 +159,7 @@ def show_unaligned(context: Context) -> Iterator[Shown]:
     if result.returncode != 0:
         raise Missing(result.stderr.strip()[:100])
     sizes = [size for kind, _, size in read_records(path) if kind == SAMPLE]
-    odd = sum(size % 8 != 0 for size in sizes)
-    yield platform.release(), odd > 0, \
+    nr_odd = sum(size % 8 != 0 for size in sizes)
+    yield platform.release(), nr_odd > 0, \
         "stack pointer 13 bytes below the end of the address space: %d of %d samples have a size " \
-        "that is no multiple of 8 bytes" % (odd, len(sizes))
+        "that is no multiple of 8 bytes" % (nr_odd, len(sizes))

@@ -103,24 +103,24 @@ def show_marker(context: Context, perf: Perf) -> tuple[bool, str]:
     build_program(context.path("garbage"), GARBAGE)
     path = context.path("garbage.data")
     run_record(perf, "-e", "cpu-clock:u", "-g", "-o", path, "--", context.path("garbage"))
-    ours = judge_file(context, path)
+    judged = judge_file(context, path)
     bare = count_stacks(perf, path)[1]
-    return bare > ours["samples"] // 2, \
+    return bare > judged["samples"] // 2, \
         "%d of %d samples without any address in perf script; %d have a user stack in the " \
-        "file" % (bare, ours["samples"], ours["user_stacks"])
+        "file" % (bare, judged["samples"], judged["user_stacks"])
 
 
 @perf_finding("perf.relative-ip")
 def show_relative_ip(context: Context, perf: Perf) -> tuple[bool, str]:
     path = context.path("plain.data")
     run_record(perf, "-e", "cpu-clock:u", "-g", "-o", path, "--", context.program, "200")
-    shown = [int(word, 16) for word in
+    output = [int(word, 16) for word in
              re.findall(r"^\s+([0-9a-f]+)$", perf.run("script", "-F", "ip", "-i", path).stdout,
                         re.MULTILINE)]
-    small = sum(address < 1 << 32 for address in shown)
+    small = sum(address < 1 << 32 for address in output)
     # Programs are position-independent here: no true address is below 4 GiB.
-    return small > len(shown) // 2, \
-        "script -F ip: %d of %d addresses are relative to their file" % (small, len(shown))
+    return small > len(output) // 2, \
+        "script -F ip: %d of %d addresses are relative to their file" % (small, len(output))
 
 
 
@@ -174,11 +174,12 @@ def show_report_status(context: Context) -> Iterator[Shown]:
     record_pipe(perfs[-1], context, path)
     for perf in perfs:
         result = perf.run("report", "--stdio", "-g", "none", "-F", "sample", "-i", path)
-        listed = sum(map(int, re.findall(r"^\s*(\d+)\s*$", result.stdout, re.MULTILINE)))
+        nr_listed = sum(map(int, re.findall(r"^\s*(\d+)\s*$", result.stdout, re.MULTILINE)))
         samples = len(re.findall(r"^\s*\d+\.\d+:", perf.run(
             "script", "-F", "time", "-i", path).stdout, re.MULTILINE))
-        yield perf.version, listed < samples and not result.returncode, \
-            "exit status %d, %d of %d samples in perf report" % (result.returncode, listed, samples)
+        yield perf.version, nr_listed < samples and not result.returncode, \
+            "exit status %d, %d of %d samples in perf report" % (result.returncode, nr_listed,
+                                                                 samples)
 
 
 def read_pipe(context: Context, writer: Perf, *options: str) -> Iterator[Shown]:
@@ -250,9 +251,9 @@ def show_compressed_block(context: Context, perf: Perf) -> tuple[bool, str]:
     path = context.path("compressed.data")
     record_random_stack(perf, context, path)
     result = perf.run("script", "-F", "time", "-G", "-i", path)
-    listed, samples = result.stdout.count("\n"), count_samples(context, path)
-    return listed < samples, "script ends with %d and shows %d of %d samples: %s" % (
-        result.returncode, listed, samples, (result.stderr.strip() or "nothing").splitlines()[0])
+    nr_listed, samples = result.stdout.count("\n"), count_samples(context, path)
+    return nr_listed < samples, "script ends with %d and shows %d of %d samples: %s" % (
+        result.returncode, nr_listed, samples, (result.stderr.strip() or "nothing").splitlines()[0])
 
 
 @perf_finding("perf.compressed-tail")
@@ -309,10 +310,10 @@ def show_overlapping_names(context: Context, perf: Perf) -> tuple[bool, str]:
     path, program = context.path("overlapping.data"), context.path("overlapping")
     build_program(program, OVERLAPPING_NAMES)
     run_record(perf, "-q", "-e", "cpu-clock:u", "-F", "999", "-o", path, "--", program)
-    listed = perf.run("script", "-F", "ip,sym", "-i", path).stdout
+    listing = perf.run("script", "-F", "ip,sym", "-i", path).stdout
     report = perf.run("report", "--stdio", "-F", "sample,sym", "-i", path).stdout
     samples, shares = ({name: count(name) for name in ("first", "second")} for count in (
-        lambda name: len(re.findall(r" %s$" % name, listed, re.MULTILINE)),
+        lambda name: len(re.findall(r" %s$" % name, listing, re.MULTILINE)),
         lambda name: sum(map(int, re.findall(r"^\s*(\d+)\s+\[\.\] %s\s*$" % name, report,
                                              re.MULTILINE)))))
     pid = perf.run("script", "-F", "pid", "-i", path).stdout.split()[0]
@@ -327,11 +328,11 @@ def show_late_thread(context: Context, perf: Perf) -> tuple[bool, str]:
     run_record(perf, "-e", "cpu-clock:u", "-o", path, "--", program)
     listed = perf.run("script", "-F", "ip,sym", "-i", path).stdout.splitlines()
     report = perf.run("report", "--stdio", "-F", "sample,sym", "-i", path).stdout
-    named = sum(line.endswith(" work") for line in listed)
+    nr_named = sum(line.endswith(" work") for line in listed)
     counted = sum(map(int, re.findall(r"^\s*(\d+)\s+\[\.\] work\s*$", report, re.MULTILINE)))
-    return named < counted, \
+    return nr_named < counted, \
         "%d of %d samples named in perf script, %d in perf report" % (
-            named, len(listed), counted)
+            nr_named, len(listed), counted)
 
 
 @perf_finding("perf.pipe-fields")
@@ -375,7 +376,7 @@ def count_known_pages(recorder: Recorder, path: str) -> tuple[int, int]:
         recorder(str(mapper.pid))
         mapper.communicate()
     data = files.read_bytes(path)
-    known = set()
+    pages = set()
     offset, size = struct.unpack_from("<QQ", data, 40)
     end = offset + size
     while offset + 8 <= end:
@@ -383,13 +384,13 @@ def count_known_pages(recorder: Recorder, path: str) -> tuple[int, int]:
         if kind in (1, kernel.MMAP2):
             address = struct.unpack_from("<Q", data, offset + 16)[0]
             if 0x10000000 <= address < 1 << 32:
-                known.add((address - 0x10000000) // 0x2000)
+                pages.add((address - 0x10000000) // 0x2000)
         elif kind == 2:
             raise RuntimeError("records were lost: cannot measure")
         offset += size
-    if max(known) < 1500:
+    if max(pages) < 1500:
         raise RuntimeError("the recorder attached too late: cannot measure")
-    return max(known) + 1, max(known) + 1 - len(known)
+    return max(pages) + 1, max(pages) + 1 - len(pages)
 
 
 def record_three_times(version: str, recorder: Recorder, path: str) -> Shown:
@@ -445,11 +446,11 @@ def show_exec_disabled(context: Context, perf: Perf) -> tuple[bool, str]:
     record_steps(perf, context, path, "go", "enable")
     never = judge_file(context, path)
     record_steps(perf, context, path, "enable", "disable", "go", "enable")
-    after = judge_file(context, path)
-    return after["addresses_unmapped"] > after["addresses"] // 2, \
+    judged = judge_file(context, path)
+    return judged["addresses_unmapped"] > judged["addresses"] // 2, \
         "exec while the control is disabled: %d of %d addresses in no mapping; before it was " \
         "enabled first: %d of %d" % (
-            after["addresses_unmapped"], after["addresses"], never["addresses_unmapped"],
+            judged["addresses_unmapped"], judged["addresses"], never["addresses_unmapped"],
             never["addresses"])
 
 
@@ -478,14 +479,14 @@ def count_names(context: Context, perf: Perf, workload: str) -> tuple[int, int]:
         with open("/proc/%d/maps" % child.pid, encoding="utf-8") as file:
             code = [(int(start, 16), int(end, 16)) for start, end in re.findall(
                 r"^(\w+)-(\w+) r.x. \w+ \S+ \d+ *(?:/memfd:.*)?$", file.read(), re.MULTILINE)]
-        named = "/tmp/perf-%d.map" % child.pid
-        with open(named, "x", encoding="ascii") as file:
+        nr_named = "/tmp/perf-%d.map" % child.pid
+        with open(nr_named, "x", encoding="ascii") as file:
             for start, end in code:
                 file.write("%x %x jit_code\n" % (start, end - start))
         try:
             text = perf.run("script", "-F", "ip,sym", "-i", path).stdout
         finally:
-            os.unlink(named)
+            os.unlink(nr_named)
     lines = [line.split(None, 1) for line in text.splitlines() if line.strip()]
     inside = [line for line in lines if any(start <= int(line[0], 16) < end for start, end in code)
               or line[-1] == "jit_code"]
@@ -518,10 +519,12 @@ def show_main_thread_gone(context: Context, perf: Perf) -> tuple[bool, str]:
     with run_workload(context, "thread_churn") as child:
         run_record(perf, "-q", "-e", "cpu-clock:u", "-g", "-o", path, "-p", str(child.pid),
                    "--", "sleep", "0.5")
-    ours, = (one for one in judge_file(context, path)["processes"] if one["pid"] == child.pid)
-    return ours["samples"] > 0 and ours["mmap2"]["file"] == 0, \
+    process_judged, = (one for one in judge_file(context, path)["processes"]
+                       if one["pid"] == child.pid)
+    return process_judged["samples"] > 0 and process_judged["mmap2"]["file"] == 0, \
         "the main thread has exited: records of %d mapped files, %d of %d addresses in no " \
-        "mapping" % (ours["mmap2"]["file"], ours["addresses_unmapped"], ours["addresses"])
+        "mapping" % (process_judged["mmap2"]["file"], process_judged["addresses_unmapped"],
+                     process_judged["addresses"])
 
 
 @perf_finding("perf.attach-letters")
@@ -537,10 +540,10 @@ def show_attach_to_letters(context: Context, perf: Perf) -> tuple[bool, str]:
         finally:
             child.kill()
     ours = judge_file(context, path)
-    lost = program not in perf.run("script", "--show-mmap-events", "-i", path).stdout
-    return ours["samples"] > 0 and lost, \
+    is_lost = program not in perf.run("script", "--show-mmap-events", "-i", path).stdout
+    return ours["samples"] > 0 and is_lost, \
         "a program with a letter outside of ASCII: %s, %d of %d addresses in no mapping" % (
-            "no record" if lost else "recorded", ours["addresses_unmapped"], ours["addresses"])
+            "no record" if is_lost else "recorded", ours["addresses_unmapped"], ours["addresses"])
 
 
 @perf_finding("perf.lost-twice")
@@ -548,10 +551,10 @@ def show_lost_twice(context: Context, perf: Perf) -> tuple[bool, str]:
     path = context.path("lost.data")
     run_record(perf, "-m", "1", "-F", "20000", "-e", "cpu-clock:u", "--call-graph", "dwarf",
                "-o", path, "--", context.program, "200")
-    ours = judge_file(context, path)
-    return ours["lost_samples"] >= ours["lost_events"] > 0, \
+    judged = judge_file(context, path)
+    return judged["lost_samples"] >= judged["lost_events"] > 0, \
         "a ring too small: LOST records count %d, LOST_SAMPLES %d" % (
-            ours["lost_events"], ours["lost_samples"])
+            judged["lost_events"], judged["lost_samples"])
 
 
 @perf_finding("perf.record-twice")

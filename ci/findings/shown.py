@@ -29,11 +29,11 @@ def shown_after_inject(context: Context, perf: Perf, place: str,
 
 @perf_finding("perf.inject-outside-tmp")
 def show_dump_outside_tmp(context: Context, perf: Perf) -> tuple[bool, str]:
-    inside = shown_after_inject(context, perf, "/tmp")
+    nr_inside = shown_after_inject(context, perf, "/tmp")
     outside = shown_after_inject(context, perf, ".")
-    return outside[1] > outside[0] // 2 and inside[1] <= inside[0] // 2, \
+    return outside[1] > outside[0] // 2 and nr_inside[1] <= nr_inside[0] // 2, \
         "jitdump outside of /tmp: %d of %d samples without any address; in /tmp: %d of %d" % (
-            outside[1], outside[0], inside[1], inside[0])
+            outside[1], outside[0], nr_inside[1], nr_inside[0])
 
 
 @perf_finding("perf.unwind-reused")
@@ -70,17 +70,17 @@ def show_aslr(context: Context, perf: Perf) -> tuple[bool, str]:
     if "unknown option" in result.stderr:
         return False, "inject has no --aslr"
     addresses = find_jitted_addresses(perf, path) & real
-    ours = recording.judge_file(context, path)
+    judged = recording.judge_file(context, path)
     return bool(addresses), \
         "%d of %d injected records keep their real address; %d of %d samples in no mapping" % (
-            len(addresses), len(real), ours["sampled"]["unmapped"], ours["samples"])
+            len(addresses), len(real), judged["sampled"]["unmapped"], judged["samples"])
 
 
 @perf_finding("perf.inject-threads")
 def show_threads_folder(context: Context, perf: Perf) -> tuple[bool, str]:
     path, injected = context.path("threads.data"), context.path("threads.injected")
-    for old in (path, injected):
-        shutil.rmtree(old, ignore_errors=True)
+    for file in (path, injected):
+        shutil.rmtree(file, ignore_errors=True)
     result = perf.run("record", "-q", "--threads", "-e", "cpu-clock:u", "-g", "-o", path, "--",
                       context.program, "200")
     if "unknown option" in result.stderr:
@@ -115,8 +115,9 @@ def count_frames(perf: Perf, path: str) -> int:
 @perf_finding("perf.unwind-no-chain")
 def show_dump_alone(context: Context, perf: Perf) -> tuple[bool, str]:
     alone, both = context.path("alone.data"), context.path("both.data")
-    for path, *more in ((alone, "--no-chain"), (both,)):
-        process.run_or_raise([context.jitproof, "record", "--stack=8192", *more, "-o", path, "--",
+    for path, *options in ((alone, "--no-chain"), (both,)):
+        process.run_or_raise([context.jitproof, "record", "--stack=8192", *options, "-o", path,
+                              "--",
                               context.program, "200"], timeout=60)
     counts = count_frames(perf, alone), count_frames(perf, both)
     return counts[0] < counts[1] // 10, \

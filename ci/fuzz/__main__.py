@@ -76,10 +76,10 @@ def measure_coverage(targets: list[str], profiles: list[str], folder: str) -> di
     process.run_or_raise(["llvm-profdata", "merge", "-sparse", "-o", merged,
                           *(path for path in profiles if os.path.exists(path))])
     objects = [word for target in targets[1:] for word in ("-object", target)]
-    said = json.loads(process.run_or_raise(["llvm-cov", "export", "-summary-only",
+    report = json.loads(process.run_or_raise(["llvm-cov", "export", "-summary-only",
                                     "-instr-profile", merged, targets[0], *objects], cwd=ROOT))
     by_folder: dict[str, tuple[int, int]] = {}
-    for file in said["data"][0]["files"]:
+    for file in report["data"][0]["files"]:
         path = os.path.relpath(file["filename"], ROOT) if os.path.isabs(file["filename"]) \
             else file["filename"]
         name = os.path.dirname(os.path.normpath(path))
@@ -98,7 +98,7 @@ def show_coverage(targets: list[str], profiles: list[str], build: str, folder: s
     if `make coverage` ran them."""
     tests = glob.glob(os.path.join(build, "covered", "profiles", "*.profraw"))
     try:
-        alone = measure_coverage(targets, profiles, folder) if targets else {}
+        by_fuzzing = measure_coverage(targets, profiles, folder) if targets else {}
         both = measure_coverage([os.path.join(build, "covered", "jitproof"), *targets],
                                 [*profiles, *tests], folder) if tests else {}
     except (OSError, RuntimeError, subprocess.SubprocessError) as error:
@@ -110,8 +110,8 @@ def show_coverage(targets: list[str], profiles: list[str], build: str, folder: s
         return f"{covered:6} of {count:6}  {100 * covered / count:5.1f} %" if count else "-"
 
     print(f"{'branches covered by':<28} {'the corpora':>25} {'the tests, too':>25}")
-    for name in sorted({*alone, *both}):
-        print(f"{name:<28} {format_column(alone, name):>25} {format_column(both, name):>25}")
+    for name in sorted({*by_fuzzing, *both}):
+        print(f"{name:<28} {format_column(by_fuzzing, name):>25} {format_column(both, name):>25}")
 
 
 def main() -> int:
@@ -127,17 +127,19 @@ def main() -> int:
     options = parser.parse_args()
     build = os.path.abspath(options.build)
     targets = [os.path.abspath(str(target)) for target in options.targets]
-    each = options.seconds and max(1, options.seconds * options.jobs // max(1, len(targets)))
+    seconds_each = options.seconds and max(1,
+                                           options.seconds * options.jobs // max(1, len(targets)))
     with tempfile.TemporaryDirectory() as folder, \
             concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = list(pool.map(lambda target: fuzz_target(target, build, each, folder), targets))
+        results = list(pool.map(lambda target: fuzz_target(target, build, seconds_each, folder),
+                                targets))
         for result in results:
             print(f"{result.name:<14} {result.executions:10} executions, {result.corpus:5} inputs "
                   f"kept, {len(result.findings)} findings")
             for path in result.findings:
                 print("  " + path)
         show_coverage(targets, [result.profile for result in results], build, folder)
-    print(f"# {sum(result.executions for result in results)} executions, {each} s a target")
+    print(f"# {sum(result.executions for result in results)} executions, {seconds_each} s a target")
     return 1 if any(result.findings for result in results) else 0
 
 

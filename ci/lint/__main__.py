@@ -55,10 +55,11 @@ def check(root: str, with_tools: bool = True) -> tuple[list[Found], str]:
 
 def check_rules(tree: Tree) -> tuple[list[Found], str]:
     """Returns the findings of our own rules, and a line with the figures of the floors."""
-    wrong, figures = floors.check(tree)
+    violations, figures = floors.check(tree)
     found = [finding for path in tree.paths for finding in text_rules.check_name(path)]
     found += [finding for source in tree.sources for finding in check_source(tree, source)]
-    found += [*check_comments(tree), *c_rules.check_tags(tree), *expectations.check(tree), *wrong]
+    found += [*check_comments(tree), *c_rules.check_tags(tree), *expectations.check(tree),
+              *violations]
     if not tree.c:
         found.append(Found(".", 1, "no C file", "this is not the project's root"))
     return found, figures

@@ -76,16 +76,16 @@ def check_parameters(tree: Tree, source: Source) -> Iterator[Found]:
         if name.startswith(C_FOLDERS) and tree.path_exists(name):
             members |= find_members(read_text(tree.root, name))
     for comment in re.finditer(r"^/\*.*?\*/", text, re.M | re.S):
-        named = re.findall(r"(?<![\w@])@(\w+)", comment.group())
+        names = re.findall(r"(?<![\w@])@(\w+)", comment.group())
         heads, at = "", comment.end()
-        while named and (head := HEAD.match(text, at)) and "\n\n" not in head.group():
+        while names and (head := HEAD.match(text, at)) and "\n\n" not in head.group():
             heads += head.group(1)
             if text[head.end() - 1] == "{":
                 break
             at = head.end()
         if not heads or ASSEMBLER.match(heads):
             continue
-        for name in named:
+        for name in names:
             if name not in {*re.findall(r"\w+", heads)} | members:
                 position = comment.start() + comment.group().index("@" + name)
                 yield source.found(source.line_of(position), f"comment names @{name}",

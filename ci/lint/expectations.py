@@ -14,7 +14,8 @@ ID = re.compile(r"\b[a-z]+(?:-[a-z]+)*\.[a-z0-9]+(?:-[a-z0-9]+)*\b")
 def find_ids(tree: Tree) -> set[str]:
     """Returns the ids in the page of findings: words in backticks, or arguments of a command."""
     text = read_text(tree.root, FINDINGS) if tree.path_exists(FINDINGS) else ""
-    return {one for code in re.findall(r"`([^`]+)`", text) for one in ID.findall(code)}
+    return {identifier for code in re.findall(r"`([^`]+)`", text) for identifier
+            in ID.findall(code)}
 
 
 def check_allowed(source: Source, ids: set[str]) -> Iterator[Found]:
@@ -22,8 +23,9 @@ def check_allowed(source: Source, ids: set[str]) -> Iterator[Found]:
     for number, line in enumerate(source.text.split("\n"), 1):
         if not re.match(r"\s+when \S+ \S+: .*\ballow\b", line):
             continue
-        named = [one for one in ID.findall(line.partition("#")[2]) if one in ids]
-        if not named:
+        ids_named = [identifier for identifier in ID.findall(line.partition("#")[2]) if identifier
+                     in ids]
+        if not ids_named:
             yield source.found(number, "an allow under when without the id of a finding",
                                f"known defects of a tool are in {FINDINGS}: (perf.inject-offset)")
 

@@ -75,17 +75,17 @@ def find_floor(path: str) -> tuple[int, str]:
 
 def check_include(path: str, name: str) -> tuple[bool, str]:
     """Returns whether an include leads up or sideways, and the problem with it or ""."""
-    for room, may, why in ROOMS:
+    for room, may, reason in ROOMS:
         if path.startswith(room) and not re.match(may, name):
-            return False, why
+            return False, reason
     floor, folder = find_floor(path)
     floor_of_name, home = find_floor(name)
     if path.startswith("harness/") and name.startswith("harness/") and home != folder \
             and floor_of_name >= floor:
         return True, f"{home} is {'above' if floor_of_name > floor else 'beside'} {folder}"
-    for header, owner, why in HOMES:
+    for header, owner, reason in HOMES:
         if re.match(header, name) and not re.match(owner, path):
-            return False, why
+            return False, reason
     return False, ""
 
 
@@ -95,9 +95,9 @@ def check_includes(tree: Tree) -> Iterator[tuple[bool, Found]]:
         if source.is_selftest:
             continue
         for number, name in find_includes(source.text):
-            upward, why = check_include(source.path, name)
-            if why:
-                yield upward, source.found(number, f"includes {name}", why)
+            upward, reason = check_include(source.path, name)
+            if reason:
+                yield upward, source.found(number, f"includes {name}", reason)
 
 
 def check_table(tree: Tree) -> Iterator[Found]:
@@ -130,22 +130,23 @@ def add_names(tree: Tree, graph: Graph, node: Callable[[str], str]) -> Graph:
         for name in re.findall(r"^(?!static\b)[a-z_][^;{}()=#]*?\b(jp_\w+)\([^;{}]*\)\n\{", text,
                                re.M):
             homes[name].add(node(path))
-    joined = collections.defaultdict(set, {name: set(included) for name, included in graph.items()})
+    widened = collections.defaultdict(set,
+                                      {name: set(included) for name, included in graph.items()})
     for path, text in code.items():
         for name in set(re.findall(r"(?<!struct )(?<!enum )\bjp_\w+", text)):
             # Files of several architectures define the same function: the build chooses.
             if len(homes.get(name, ())) == 1:
-                joined[node(path)] |= homes[name] - {node(path)}
-    return joined
+                widened[node(path)] |= homes[name] - {node(path)}
+    return widened
 
 
 def find_reachable(graph: Graph, start: str) -> set[str]:
     reachable: set[str] = set()
     waiting = [start]
     while waiting:
-        new = graph.get(waiting.pop(), set()) - reachable
-        reachable |= new
-        waiting += new
+        unvisited = graph.get(waiting.pop(), set()) - reachable
+        reachable |= unvisited
+        waiting += unvisited
     return reachable
 
 
@@ -159,8 +160,9 @@ def find_cycles(graph: Graph) -> list[list[str]]:
 
 def check_cycles(kind: str, graph: Graph) -> Iterator[Found]:
     for group in find_cycles(graph):
-        ways = [f"{one} -> {target}" for one in group for target in sorted(graph[one] & set(group))]
-        yield Found(group[0], 1, f"cycle of {kind}", "; ".join(ways))
+        edges = [f"{source} -> {target}" for source in group for target
+                 in sorted(graph[source] & set(group))]
+        yield Found(group[0], 1, f"cycle of {kind}", "; ".join(edges))
 
 
 def check(tree: Tree) -> tuple[list[Found], str]:

@@ -57,9 +57,9 @@ def check_links(tree: Tree, source: Source) -> Iterator[Found]:
         target = match.group(1) or match.group(2)
         if re.match(r"[a-z][a-z0-9+.-]*:|//", target, re.I):
             continue
-        wrong = check_target(tree, source.path, target)
-        if wrong:
-            yield source.found(source.line_of(match.start()), f"link to {target}", wrong)
+        problem = check_target(tree, source.path, target)
+        if problem:
+            yield source.found(source.line_of(match.start()), f"link to {target}", problem)
 
 
 def check_target(tree: Tree, path: str, target: str) -> str:

@@ -73,10 +73,10 @@ class Tree:
 def list_paths(root: str) -> list[str]:
     """Returns the relative paths of the files that git does not ignore, or of all files if @root is
     no git repository."""
-    listed = process.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard"])
+    listing = process.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard"])
     top = process.run(["git", "-C", root, "rev-parse", "--show-prefix"])
-    if listed.returncode == 0 and not top.stdout.strip():
-        paths = listed.stdout.splitlines()
+    if listing.returncode == 0 and not top.stdout.strip():
+        paths = listing.stdout.splitlines()
     else:
         paths = []
         for folder, _, names in os.walk(root):

@@ -35,14 +35,14 @@ def read_sections(text: str) -> dict[str, str]:
     return dict(zip(parts[::2], parts[1::2]))
 
 
-def begin_page(name: str, section: int, about: str) -> list[str]:
+def begin_page(name: str, section: int, summary: str) -> list[str]:
     seconds = int(os.environ.get("SOURCE_DATE_EPOCH") or max(
         os.path.getmtime(os.path.join(DOCS, page)) for page in os.listdir(DOCS)))
     date = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc)
     kind = {1: "User Commands", 5: "File Formats Manual"}[section]
     return ['.\\" SPDX-License-Identifier: GPL-2.0-only',
             f'.TH {roff.escape(name.upper())} {section} {date:%Y-%m-%d} jitproof "{kind}"',
-            ".SH NAME", *roff.wrap_roff(f"{roff.escape(name)} \\- {roff.escape(about)}")]
+            ".SH NAME", *roff.wrap_roff(f"{roff.escape(name)} \\- {roff.escape(summary)}")]
 
 
 def format_synopsis(usage: str) -> str:
@@ -84,8 +84,8 @@ def format_options(text: str) -> Iterator[str]:
                 paragraph.append(lines.pop(0))
             yield from [".PP", *roff.fill_markdown(" ".join(paragraph).replace("`", ""))]
         rows = read_rows(lines)
-        for name, about in rows:
-            yield from [".TP", format_label(name), *roff.wrap_roff(roff.escape(about))]
+        for name, summary in rows:
+            yield from [".TP", format_label(name), *roff.wrap_roff(roff.escape(summary))]
         if lines and not rows:
             yield from roff.make_literal([line[2:] for line in lines])
 
@@ -114,14 +114,14 @@ def main() -> None:
     pages: dict[str, list[str]] = {}
     usages = []
     for command, sentence in commands.items():
-        usage, _, rest = read_help(options.jitproof, command).split("\n", 2)
+        usage, _, body = read_help(options.jitproof, command).split("\n", 2)
         usages.append(usage.removeprefix("usage: "))
         name = "jitproof-" + command
         pages[f"man1/{name}.1"] = [
             *begin_page(name, 1, sentence), ".SH SYNOPSIS", format_synopsis(usages[-1]),
             ".SH DESCRIPTION",
             *roff.convert(sections.pop(command, sentence[0].upper() + sentence[1:] + ".")),
-            ".SH OPTIONS", *format_options(rest.split("\n\n", 1)[1]),
+            ".SH OPTIONS", *format_options(body.split("\n\n", 1)[1]),
             ".PP", f"Exit statuses and environment: {roff.make_bold('jitproof')}(1).",
             *list_see_also(names, name)]
     first = sections.pop("Description")
@@ -132,7 +132,7 @@ def main() -> None:
         ".SH COMMANDS", *(line for command, sentence in commands.items()
                           for line in (".TP", roff.make_bold(command),
                                        *roff.fill_markdown(sentence))),
-        *(line for title, rest in sections.items() for line in roff.convert(f"## {title}\n{rest}")),
+        *(line for title, body in sections.items() for line in roff.convert(f"## {title}\n{body}")),
         *list_see_also(names, "jitproof")]
     for page in roff.FORMATS:
         title, text = read_page(page)

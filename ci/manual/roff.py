@@ -130,8 +130,8 @@ def split_blocks(text: str) -> Iterator[tuple[str, list[str]]]:
 
 def join(lines: list[str]) -> str:
     """Returns the text of a page: a heading begins a paragraph already."""
-    return "".join(line + "\n" for before, line in zip([""] + lines, lines)
-                   if line != ".PP" or before[:3] not in (".SH", ".SS"))
+    return "".join(line + "\n" for previous, line in zip([""] + lines, lines)
+                   if line != ".PP" or previous[:3] not in (".SH", ".SS"))
 
 
 def convert(text: str) -> Iterator[str]:

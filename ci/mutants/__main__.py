@@ -78,7 +78,7 @@ def try_mutants(options: argparse.Namespace, waiting: list[Mutant], progress: ta
     """Tries mutants. Returns those that their former killer no longer notices, if no other oracle
     noticed them in time."""
     bench = Bench(TREE, os.path.abspath(options.build), options.run)
-    lost, late = list[Mutant](), 0
+    lost_mutants, late = list[Mutant](), 0
     if not options.random:
         bench.trace_oracles(lambda note, names: list(run_parallel(options.jobs, note, names)))
     worker = Worker(bench, options, begin)
@@ -94,10 +94,10 @@ def try_mutants(options: argparse.Namespace, waiting: list[Mutant], progress: ta
                     not first.startswith(CHANGING):
                 print("%s:%d: %s noticed it once: %s" % (mutant.file, mutant.line + 1, first,
                                                          mutant.new.strip()))
-                lost.append(mutant)
+                lost_mutants.append(mutant)
     if late:
         print("out of time: %d mutants not tried" % late)
-    return lost
+    return lost_mutants
 
 
 def matches_place(mutant: Mutant, text: str) -> bool:
@@ -107,37 +107,41 @@ def matches_place(mutant: Mutant, text: str) -> bool:
 
 def run_mutants(options: argparse.Namespace) -> int:
     begin = time.monotonic()
-    mutants, known = choice.list_mutants(TREE), survivors.read(TREE)
-    gone = survivors.find_stale(mutants, known)
+    mutants, listed_survivors = choice.list_mutants(TREE), survivors.read(TREE)
+    gone = survivors.find_stale(mutants, listed_survivors)
     for file, function, old, _ in gone:
         print("%s: %s %s(): this mutant is gone: %s" % (survivors.PATH, file, function, old))
     chosen = choice.choose(mutants, options.count)
     if options.only:
-        chosen = [one for one in mutants if any(matches_place(one, text) for text in options.only)]
+        chosen = [mutant for mutant in mutants
+                  if any(matches_place(mutant, text) for text in options.only)]
     if options.random:
         seed = options.seed if options.seed is not None else random.randrange(2**32)
         print("seed %d" % seed)
         who = table.read_killers(TREE)
-        chosen = [one for one in chosen if one.key() not in known and
-                  who.get(choice.digest(one)) != table.OPEN]
+        chosen = [mutant for mutant in chosen if mutant.key() not in listed_survivors and
+                  who.get(choice.digest(mutant)) != table.OPEN]
         chosen = random.Random(seed).sample(chosen, min(options.random, len(chosen)))
     folder = os.path.join(os.path.abspath(options.build), "mutants")
     os.makedirs(folder, exist_ok=True)
     progress = table.Progress(folder)
     states_to_retry = ("survived", "undecided") if options.again else ("undecided",)
-    waiting = [one for one in chosen if one.key() not in known and (
-        options.random or progress.state(one, known) in (*states_to_retry, "not tried"))]
+    waiting = [mutant for mutant in chosen if mutant.key() not in listed_survivors and (
+        options.random or progress.state(mutant, listed_survivors) in (*states_to_retry,
+                                                                       "not tried"))]
     lost = try_mutants(options, waiting, progress, begin) if waiting else []
     if lost:
         # Tests change: another test may notice the mutant now.
         everyone = argparse.Namespace(**{**vars(options), "random": 0, "seconds": 0})
         try_mutants(everyone, lost, progress, begin)
-        lost = [one for one in lost if progress.state(one, known) != "killed"]
-    left = table.print_summary(chosen, progress, known)
+        lost = [mutant for mutant in lost if progress.state(mutant, listed_survivors) != "killed"]
+    left = table.print_summary(chosen, progress, listed_survivors)
     if options.store:
         files.write(os.path.join(TREE, "results/MUTANTS.md"),
-                    table.render_page(chosen, progress, known, describe_commit(), options.most))
-        files.write(os.path.join(TREE, table.TRIED), table.render_tried(chosen, progress, known))
+                    table.render_page(chosen, progress, listed_survivors, describe_commit(),
+                                      options.most))
+        files.write(os.path.join(TREE, table.TRIED),
+                    table.render_tried(chosen, progress, listed_survivors))
     return 1 if left or gone or lost else 0
 
 

@@ -165,9 +165,9 @@ class Bench:
             oracle.built if isinstance(oracle, oracles.Unit) else oracles.__file__))
         path = os.path.join(self.folder, "expected", oracle.name.replace("/", "%"))
         if os.path.exists(path):
-            known = json.loads(files.read(path))
-            if known[0] == version:
-                oracle.expected = oracles.Done(known[1], known[2])
+            stored_answers = json.loads(files.read(path))
+            if stored_answers[0] == version:
+                oracle.expected = oracles.Done(stored_answers[1], stored_answers[2])
                 return
         with tempfile.TemporaryDirectory(prefix="mutant-") as scratch:
             for name in ("objects", "jitproof", "profiler"):
@@ -190,11 +190,11 @@ class Bench:
         yield only slow or only fast oracles; None: both. @most: limits the slow oracles to the
         fastest, which take so many seconds together; 0: no limit."""
         name, method = split_method(first)
-        before = self.oracles.get(name)
-        if before and slow in (None, before.slow):
-            if isinstance(before, Script):
-                before.methods = [method] if method else []
-            yield before
+        previous = self.oracles.get(name)
+        if previous and slow in (None, previous.slow):
+            if isinstance(previous, Script):
+                previous.methods = [method] if method else []
+            yield previous
         if not self.traced:
             yield from (oracle for oracle in self.oracles.values() if oracle.name != name and
                         oracle.can_notice(mutant) and not isinstance(oracle, Script))

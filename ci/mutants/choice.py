@@ -35,11 +35,11 @@ def digest(mutant: Mutant) -> str:
     return hashlib.sha256("\0".join(mutant.key()).encode()).hexdigest()[:16]
 
 
-def choose(every: list[Mutant], count: int) -> list[Mutant]:
-    """Returns up to @count mutants of @every: if possible, the same number from each operator; at
+def choose(mutants: list[Mutant], count: int) -> list[Mutant]:
+    """Returns up to @count mutants of @mutants: if possible, the same number from each operator; at
     most one from each line."""
     waiting: dict[str, collections.deque[Mutant]] = {}
-    for mutant in sorted(every, key=digest):
+    for mutant in sorted(mutants, key=digest):
         waiting.setdefault(mutant.operator, collections.deque()).append(mutant)
     chosen: dict[tuple[str, str], Mutant] = {}
     while waiting and len(chosen) < count:

@@ -125,8 +125,8 @@ def make_file_mutants(file: str, text: str) -> Iterator[Mutant]:
             function = head.group(1)
         if not line.startswith("\t") or not function:
             continue
-        tried = {line}
+        seen_lines = {line}
         for operator, new in make_line_mutants(line):
-            if new not in tried:
-                tried.add(new)
+            if new not in seen_lines:
+                seen_lines.add(new)
                 yield Mutant(file, function, number, line, new, operator)

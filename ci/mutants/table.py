@@ -48,8 +48,8 @@ class Progress:
         with open(self.path, "a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
 
-    def state(self, mutant: Mutant, known: Mapping[survivors.Key, str]) -> str:
-        if mutant.key() in known:
+    def state(self, mutant: Mutant, listed_survivors: Mapping[survivors.Key, str]) -> str:
+        if mutant.key() in listed_survivors:
             return "explained"
         return str(self.of.get(mutant.key(), {}).get("state", "not tried"))
 
@@ -58,8 +58,8 @@ def print_summary(chosen: Sequence[Mutant], progress: Progress,
                   known: Mapping[survivors.Key, str]) -> int:
     """Prints a summary. Returns the number of survivors."""
     states = collections.Counter(progress.state(mutant, known) for mutant in chosen)
-    left = [mutant for mutant in chosen if progress.state(mutant, known) == "survived"]
-    for mutant in left:
+    survived = [mutant for mutant in chosen if progress.state(mutant, known) == "survived"]
+    for mutant in survived:
         print("survived: %s:%d %s()\n\t%s\n\t%s" % (mutant.file, mutant.line + 1, mutant.function,
                                                     mutant.old.strip(), mutant.new.strip()))
     nr_tried = sum(states[state] for state in STATES[1:])
@@ -69,7 +69,7 @@ def print_summary(chosen: Sequence[Mutant], progress: Progress,
                         ("undecided", "were not decided in time"), ("not tried", "not at all")):
         if states[state]:
             print("besides, %d %s" % (states[state], text))
-    return len(left)
+    return len(survived)
 
 
 def read_killers(tree: str) -> dict[str, str]:
@@ -81,10 +81,10 @@ def read_killers(tree: str) -> dict[str, str]:
 
 
 def render_tried(chosen: Sequence[Mutant], progress: Progress,
-                 known: Mapping[survivors.Key, str]) -> str:
+                 listed_survivors: Mapping[survivors.Key, str]) -> str:
     lines = []
     for mutant in chosen:
-        state = progress.state(mutant, known)
+        state = progress.state(mutant, listed_survivors)
         if state in ("killed", "survived"):
             killer = progress.of[mutant.key()]["by"] if state == "killed" else OPEN
             lines.append("%s %s %s\n" % (digest(mutant), mutant.operator, killer))
@@ -92,11 +92,12 @@ def render_tried(chosen: Sequence[Mutant], progress: Progress,
             "ci/mutants/choice.py), its operator, who notices it.\n") + "".join(sorted(lines))
 
 
-def render_rows(chosen: Sequence[Mutant], progress: Progress, known: Mapping[survivors.Key, str],
+def render_rows(chosen: Sequence[Mutant], progress: Progress,
+                listed_survivors: Mapping[survivors.Key, str],
                 operators: bool) -> str:
     counts: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     for mutant in chosen:
-        state = progress.state(mutant, known)
+        state = progress.state(mutant, listed_survivors)
         if state in STATES:
             for row in (mutant.operator if operators else os.path.dirname(mutant.file), "all"):
                 counts[row].update((state, "made"))
@@ -110,7 +111,7 @@ def render_page(chosen: Sequence[Mutant], progress: Progress, known: Mapping[sur
     """Returns results/MUTANTS.md. @most: see --most."""
     killers = collections.Counter(get_kind(progress.of[mutant.key()]["by"]) for mutant in chosen
                                   if progress.state(mutant, known) == "killed")
-    left = ["* `%s` %s(): `%s` became `%s`\n" % mutant.key() for mutant in chosen
+    survived = ["* `%s` %s(): `%s` became `%s`\n" % mutant.key() for mutant in chosen
             if progress.state(mutant, known) == "survived"]
     late = sum(progress.state(mutant, known) in ("undecided", "not tried") for mutant in chosen)
     measured = "Measured at commit %s. Of the killed, %s." % (commit, ", ".join(
@@ -125,7 +126,7 @@ def render_page(chosen: Sequence[Mutant], progress: Progress, known: Mapping[sur
     if late:
         text += "\nThe run is incomplete: %d of %d mutants were not tried.\n" % (
             late, len(chosen))
-    return text + ("\n## Not explained\n\n" + "".join(sorted(left)) if left else "")
+    return text + ("\n## Not explained\n\n" + "".join(sorted(survived)) if survived else "")
 
 
 def get_kind(killer: str) -> str:

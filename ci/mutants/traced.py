@@ -60,14 +60,14 @@ class Traced:
         class."""
         folder = self.path(script)
         common = os.path.join(folder, "before")
-        before = files.read_bytes(common) if os.path.exists(common) else b""
+        old_bytes = files.read_bytes(common) if os.path.exists(common) else b""
         for name in sorted(os.listdir(folder)):
             method, dot, suffix = name.rpartition(".")
             if dot and suffix == "seconds" and os.path.exists(os.path.join(folder, method)):
                 key = script + " " + method
                 own_bits = files.read_bytes(os.path.join(folder, method))
                 self.bits[key] = bytes(a | b for a, b in itertools.zip_longest(
-                    own_bits, before, fillvalue=0)) if before else own_bits
+                    own_bits, old_bytes, fillvalue=0)) if old_bytes else own_bits
                 self.seconds[key] = float(files.read(os.path.join(folder, name)))
 
     def find_running(self, file: str, line: int) -> list[tuple[float, str]]:
@@ -111,9 +111,10 @@ class Traced:
         for i, (addr, name, line) in enumerate(rows):
             end = rows[i + 1][0] if i + 1 < len(rows) else addr + 1
             low, high = bisect.bisect_left(calls, addr), bisect.bisect_left(calls, end)
-            mine = calls[low:high] or calls[max(low - 1, 0):low]
+            calls_of_line = calls[low:high] or calls[max(low - 1, 0):low]
             for file in paths.get(os.path.basename(name), []):
-                blocks.setdefault((file, line), []).extend(at + CALL_SIZE - start for at in mine)
+                blocks.setdefault((file, line), []).extend(call + CALL_SIZE - start for call
+                                                           in calls_of_line)
         return blocks
 
     def map_names(self) -> dict[str, list[str]]:

@@ -22,11 +22,11 @@ START = ("jitproof checks what Linux and profilers make of JIT-compiled code. Th
 def make_pages() -> dict[str, str]:
     """Returns the data of all pages by their file."""
     scores = files.read(os.path.join(stored.ROOT, "results", "PROFILERS.md"))
-    several = stored.load_folder(stored.FOLDER)
-    differs = [*profilers.list_differences(scores), *kernels.list_differences(several)[:2]]
+    stored_cells = stored.load_folder(stored.FOLDER)
+    differs = [*profilers.list_differences(scores), *kernels.list_differences(stored_cells)[:2]]
     return {"index.html": board.format_page("jitproof: stored results", START, "", "", differs, []),
             "profilers.html": profilers.make_page(scores),
-            "matrix.html": kernels.make_page(several, explained.load(stored.FOLDER))}
+            "matrix.html": kernels.make_page(stored_cells, explained.load(stored.FOLDER))}
 
 
 def run(options: argparse.Namespace) -> int:

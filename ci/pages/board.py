@@ -35,14 +35,14 @@ def make_cell(text: str, grade: str, **more: str) -> dict[str, str]:
 
 def grade_values(values: list[str | None]) -> Iterator[str]:
     """Yields a colour for each value; equal values have the same colour."""
-    known = list(dict.fromkeys(value for value in values if value is not None))
+    known_values = list(dict.fromkeys(value for value in values if value is not None))
     for value in values:
-        yield "none" if value is None else "v%d" % (known.index(value) % COLOURS)
+        yield "none" if value is None else "v%d" % (known_values.index(value) % COLOURS)
 
 
-def format_page(title: str, about: str, row: str, column: str, differs: list[str],
+def format_page(title: str, description: str, row: str, column: str, differs: list[str],
                 tables: list[Table]) -> str:
     """Returns the data of a page. @row, @column: labels of the filters of rows and columns."""
-    return json.dumps({"format": FORMAT, "version": VERSION, "title": title, "about": about,
+    return json.dumps({"format": FORMAT, "version": VERSION, "title": title, "about": description,
                        "row": row, "column": column, "differs": differs, "pages": PAGES,
                        "tables": [dataclasses.asdict(table) for table in tables]})

@@ -18,9 +18,9 @@ def grade_cell(text: str) -> str:
 
 def make_cell(sections: Sections, profiler: str, scene: str, text: str) -> dict[str, str]:
     section = sections[profiler]
-    causes, why, threads = section.reasons.get(scene, ("", "", ""))
-    return board.make_cell(text, grade_cell(text), why=why or causes,
-                           value=text + ("\n" + causes if why else ""),
+    causes, reason, threads = section.reasons.get(scene, ("", "", ""))
+    return board.make_cell(text, grade_cell(text), why=reason or causes,
+                           value=text + ("\n" + causes if reason else ""),
                            command="%s %s" % (section.command, scene),
                            see=", ".join(upstream.list_threads(threads)))
 

@@ -72,9 +72,9 @@ class Upstream:
     """What results/FINDINGS.md and results/THREADS.md contain."""
 
     def __init__(self) -> None:
-        read = lambda name: files.read(os.path.join(stored.ROOT, "results", name))
-        self.findings = parse_findings(read("FINDINGS.md"))
-        self.threads = parse_threads(read("THREADS.md"))
+        read_result = lambda name: files.read(os.path.join(stored.ROOT, "results", name))
+        self.findings = parse_findings(read_result("FINDINGS.md"))
+        self.threads = parse_threads(read_result("THREADS.md"))
 
     def describe_case(self, name: str, outcome: str, why: str) -> list[str]:
         """Returns lines about a case with this outcome: findings that explain a failure, and

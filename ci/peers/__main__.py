@@ -21,12 +21,12 @@ from ci.peers.sources.peer import Peer, Shelf
 def install(shelf: Shelf, name: str, peer: Peer) -> bool:
     start = time.monotonic()
     try:
-        new = shelf.install(name, peer)
+        installed = shelf.install(name, peer)
     except status.Missing as reason:
         print("SKIP %s %s: %s" % (name, peer.version, reason), flush=True)
         return False
     print("%s %s: %s" % (name, peer.version, "installed in %.0f s" % (time.monotonic() - start)
-                         if new else "is already installed"), flush=True)
+                         if installed else "is already installed"), flush=True)
     return True
 
 

@@ -116,8 +116,9 @@ class Mappings:
     def is_loaded_twice(self, pid: int, address: int) -> bool:
         """Returns whether code of this address's file is mapped with different load offsets."""
         name = self.name(pid, address)
-        return len({start - offset for start, _, offset, executable, other in self.spaces[pid].maps
-                    if executable and other == name}) > 1
+        return len({start - offset for start, _, offset, executable, other_name
+                    in self.spaces[pid].maps
+                    if executable and other_name == name}) > 1
 
     def lower_before_exec(self, pid: int, address: int) -> bool:
         space, name = self.spaces[pid], self.name(pid, address)
@@ -276,16 +277,16 @@ def pair_stacks(ours: dict[str, Any], theirs: Unwound, mappings: Mappings) -> Pa
     """Converts perf's frames to return addresses and compares them with jitproof's. perf prints the
     address before a return address, except for a frame that a signal interrupted, and with libdw
     except for the signal's trampoline."""
-    a, b = [int(frame, 16) for frame in ours["frames"]], []
+    own_frames, b = [int(frame, 16) for frame in ours["frames"]], []
     interrupted = True  # the sampled address is no return address, so it is not converted
     for address, _ in theirs.frames:
         trampoline = mappings.is_trampoline(ours["pid"], address)
         b.append(address + (not interrupted and not trampoline))
         interrupted = trampoline or mappings.is_trampoline(ours["pid"], b[-1])
     common = 0
-    while common < min(len(a), len(b)) and a[common] == b[common]:
+    while common < min(len(own_frames), len(b)) and own_frames[common] == b[common]:
         common += 1
-    return Pair(ours, theirs, a, b, common)
+    return Pair(ours, theirs, own_frames, b, common)
 
 
 
@@ -326,10 +327,11 @@ class Comparison:
             print("    UNEXPLAINED (%d in all) at frame %d: time %d, stop %s\n      ours %s\n"
                   "      perf %s\n      reads %s" % (
                       len(self.unexplained), pair.common, pair.ours["time"], pair.ours["stop"],
-                      " ".join("%x" % one for one in pair.a[max(0, pair.common - 2):][:6]),
-                      " ".join("%x(%s)" % (one, pair.theirs.frames[index][1][:40]) for index, one in
+                      " ".join("%x" % frame for frame in pair.a[max(0, pair.common - 2):][:6]),
+                      " ".join("%x(%s)" % (frame, pair.theirs.frames[index][1][:40]) for index,
+                               frame in
                                list(enumerate(pair.b))[max(0, pair.common - 2):][:6]),
-                      ["%x %x-%x" % tuple(one) for one in pair.theirs.outside[-3:]]))
+                      ["%x %x-%x" % tuple(frame) for frame in pair.theirs.outside[-3:]]))
 
 
 def compare(options: Any, perf: perf_tools.Perf, path: str, judge_options: list[str]) -> Comparison:
@@ -363,7 +365,7 @@ def record(options: argparse.Namespace, folder: str, command: list[str]) -> str:
 
 def run(options: argparse.Namespace, perfs: list[perf_tools.Perf], name: str) -> bool:
     """the sampled address is no return address, so it is not converted"""
-    good = True
+    is_explained = True
     with tempfile.TemporaryDirectory(dir=options.folder, prefix="jitproof-") as folder:
         path = record(options, folder,
                       agreement_programs.PROGRAMS[name](folder, options.seconds))
@@ -374,10 +376,10 @@ def run(options: argparse.Namespace, perfs: list[perf_tools.Perf], name: str) ->
             for way, judge_options in ways:
                 result = compare(options, perf, path, judge_options)
                 result.print_summary("perf %s%s" % (perf.version, way))
-                good &= not result.unexplained
+                is_explained &= not result.unexplained
         print("    perf script prints chain and unwound stack, one after the other, in %d of %d"
               % (result.merged, result.samples), flush=True)
-    return good
+    return is_explained
 
 
 def main() -> int:
@@ -394,7 +396,7 @@ def main() -> int:
     parser.add_argument("program", nargs="*", help="of: " + " ".join(agreement_programs.PROGRAMS))
     options = parser.parse_args()
     options.jitproof = os.path.abspath(options.jitproof)
-    good, compared = True, 0
+    is_explained, compared = True, 0
     try:
         perfs = [perf_tools.find(options.perf_dir, version)
                  for version in options.perf or [perf_tools.INSTALLED]]
@@ -403,14 +405,14 @@ def main() -> int:
         return 4
     for name in options.program or agreement_programs.PROGRAMS:
         try:
-            good &= run(options, perfs, name)
+            is_explained &= run(options, perfs, name)
             compared += 1
         except Missing as reason:
             print("SKIP %s: %s" % (name, reason))
         except (OSError, RuntimeError, ValueError) as error:
             print("ERROR %s: %s" % (name, error))
-            good = False
-    if not good:
+            is_explained = False
+    if not is_explained:
         return 1
     return 0 if compared else 4
 

@@ -101,11 +101,11 @@ class Space:
 
     def insert_mapping(self, start: int, end: int, name: str | None) -> None:
         pieces = []
-        for old in zip(self.starts, self.ends, self.names):
-            if old[0] < start:
-                pieces.append((old[0], min(old[1], start), old[2]))
-            if old[1] > end:
-                pieces.append((max(old[0], end), old[1], old[2]))
+        for old_range in zip(self.starts, self.ends, self.names):
+            if old_range[0] < start:
+                pieces.append((old_range[0], min(old_range[1], start), old_range[2]))
+            if old_range[1] > end:
+                pieces.append((max(old_range[0], end), old_range[1], old_range[2]))
         pieces.append((start, end, name))
         pieces.sort(key=lambda piece: piece[0])
         self.starts = [piece[0] for piece in pieces]
@@ -117,8 +117,8 @@ class Space:
         """Returns the name of the executable mapping at an address, or None."""
         if address not in self.found:
             index = bisect.bisect_right(self.starts, address) - 1
-            inside = index >= 0 and address < self.ends[index]
-            self.found[address] = self.names[index] if inside else None
+            is_inside = index >= 0 and address < self.ends[index]
+            self.found[address] = self.names[index] if is_inside else None
         return self.found[address]
 
     def is_root(self, address: int) -> bool:
@@ -174,23 +174,23 @@ class Peer:
         if chain and self.sample:
             self.expected = int(chain.group(1))
 
-    def handle_record(self, stamps: list[str], kind: str, rest: str) -> None:
+    def handle_record(self, stamps: list[str], kind: str, remainder: str) -> None:
         time = int(stamps[-1]) if stamps else 0
         if kind == "SAMPLE":
-            match = find_match(SAMPLE, rest)
+            match = find_match(SAMPLE, remainder)
             self.sample = (parse_unsigned32(match.group(2)), int(match.group(1), 16),
                            int(match.group(3), 16))
         elif kind in ("MMAP", "MMAP2"):
-            self.handle_map(kind, find_match(MAP, rest))
+            self.handle_map(kind, find_match(MAP, remainder))
         elif kind == "COMM":
-            self.handle_comm(find_match(COMM, rest))
+            self.handle_comm(find_match(COMM, remainder))
         elif kind == "FORK":
-            self.handle_fork(time, find_match(TASK, rest))
+            self.handle_fork(time, find_match(TASK, remainder))
         elif kind == "LOST":
             self.lost["lost_records"] += 1
-            self.lost["lost_events"] += int(find_match(LOST, rest).group(1))
+            self.lost["lost_events"] += int(find_match(LOST, remainder).group(1))
         elif kind == "LOST_SAMPLES":
-            match = find_match(LOST_SAMPLES, rest)
+            match = find_match(LOST_SAMPLES, remainder)
             if "BPF" not in match.group(2):
                 self.lost["lost_samples"] += int(match.group(1))
 

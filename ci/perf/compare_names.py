@@ -35,9 +35,9 @@ def count_by_judge(jitproof: str, path: str, version: tuple[int, ...]) -> dict[i
     result = process.run([jitproof, "judge", "--json", path], timeout=600)
     if result.returncode:
         raise Missing("judge: %s" % result.stderr)
-    name = "%d.%d" % max(known for known in KNOWN if known <= max(version[:2], KNOWN[0]))
-    return {one["pid"]: [one["names"]["samples"], one["names"]["named_by_perf"][name]]
-            for one in json.loads(result.stdout)["processes"] if "names" in one}
+    name = "%d.%d" % max(number for number in KNOWN if number <= max(version[:2], KNOWN[0]))
+    return {judged["pid"]: [judged["names"]["samples"], judged["names"]["named_by_perf"][name]]
+            for judged in json.loads(result.stdout)["processes"] if "names" in judged}
 
 
 def find_differences(perf: perf_tools.Perf, jitproof: str, path: str) -> list[str]:
@@ -46,10 +46,10 @@ def find_differences(perf: perf_tools.Perf, jitproof: str, path: str) -> list[st
     theirs, ours = count_by_perf(perf, path), count_by_judge(jitproof, path, perf.number)
     differences = []
     for pid in sorted(set(theirs) | set(ours)):
-        samples, named, vdso = theirs.get(pid, [0, 0, 0])
+        samples, nr_named, vdso = theirs.get(pid, [0, 0, 0])
         judged = ours.get(pid, [0, 0])
-        if judged[0] != samples or not named <= judged[1] <= named + vdso:
+        if judged[0] != samples or not nr_named <= judged[1] <= nr_named + vdso:
             differences.append("%s: perf %s: pid %d: samples, and named: %s (and at most %d in the "
-                         "vDSO); judge: %s" % (path, perf.version, pid, [samples, named], vdso,
+                         "vDSO); judge: %s" % (path, perf.version, pid, [samples, nr_named], vdso,
                                                judged))
     return differences

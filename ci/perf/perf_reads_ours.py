@@ -50,26 +50,26 @@ READINGS: tuple[Reading, ...] = (
 
 def find_problems(jitproof: str, path: str, perf: str) -> list[str]:
     """Returns a line for each problem."""
-    wrong = []
+    problems = []
     result = check_reading(jitproof, "judge", "--json", path)
     if result.returncode:
         return [f"jitproof judge --json: exit {result.returncode}: {result.stderr.strip()}"]
     ours = json.loads(result.stdout)["samples"]
     if not ours:
-        wrong.append("jitproof counts no sample")
+        problems.append("jitproof counts no sample")
     for name, arguments, count in READINGS:
         result = check_reading(perf, *arguments, "-i", path)
         if result.returncode:
-            wrong.append(f"perf {name}: exit {result.returncode}")
+            problems.append(f"perf {name}: exit {result.returncode}")
         if result.stderr.strip():
-            wrong.append(f"perf {name} prints: {result.stderr.strip().splitlines()[0]}")
+            problems.append(f"perf {name} prints: {result.stderr.strip().splitlines()[0]}")
         if not count:
             continue
         try:
             theirs = count(result.stdout)
         except (AttributeError, ValueError, IndexError):
-            wrong.append(f"perf {name}: no count in its output")
+            problems.append(f"perf {name}: no count in its output")
             continue
         if theirs != ours:
-            wrong.append(f"perf {name} counts {theirs} samples, jitproof {ours}")
-    return wrong
+            problems.append(f"perf {name} counts {theirs} samples, jitproof {ours}")
+    return problems

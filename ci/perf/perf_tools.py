@@ -108,8 +108,9 @@ def find_fetched(folder: str, suite: str) -> Perf | None:
     """Returns the perf of a suite that was fetched before, or None."""
     home = os.path.join(os.path.abspath(folder), suite)
     try:
-        known = json.loads(files.read(os.path.join(home, "fetched.json")))
-        return Perf(suite, known["version"], os.path.join(home, "perf"), tuple(known["packages"]))
+        stored_state = json.loads(files.read(os.path.join(home, "fetched.json")))
+        return Perf(suite, stored_state["version"], os.path.join(home, "perf"),
+                    tuple(stored_state["packages"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -202,9 +202,9 @@ def record_ours(options: argparse.Namespace, arguments: Sequence[str], attach: b
 def record_captures(options: argparse.Namespace, sums: Sums) -> Iterator[tuple[str, str]]:
     for name, arguments, attach in OURS:
         path = os.path.join(options.dir, "ours-" + name + ".data")
-        wrong = record_ours(options, arguments, attach, path)
-        if wrong:
-            sums.add("jitproof", "ours/" + name, "FAIL", "jitproof record: " + wrong)
+        problems = record_ours(options, arguments, attach, path)
+        if problems:
+            sums.add("jitproof", "ours/" + name, "FAIL", "jitproof record: " + problems)
         else:
             yield name, path
     folder = os.path.join(options.dir, "run")
@@ -239,9 +239,9 @@ def check_ours(options: argparse.Namespace, perf: Perf, captures: Iterable[tuple
                sums: Sums) -> None:
     def check(_: str, path: str) -> dict[str, Any]:
         result = compare(options, perf, path)
-        wrong = perf_reads_ours.find_problems(options.jitproof, path, perf.path)
-        if wrong:
-            result = {**result, "state": "FAIL", "lines": [*result.get("lines", []), *wrong]}
+        problems = perf_reads_ours.find_problems(options.jitproof, path, perf.path)
+        if problems:
+            result = {**result, "state": "FAIL", "lines": [*result.get("lines", []), *problems]}
         return result
 
     check_each(perf, "ours", captures, check, sums)
@@ -271,17 +271,17 @@ def check_node(options: argparse.Namespace, perf: Perf, sums: Sums) -> None:
     if not shutil.which(options.node):
         sums.add(perf.version, "node/*", "SKIP", "node is not installed")
         return
-    real = argparse.Namespace(dir=options.dir, perf=perf.path, node=options.node)
+    node_arguments = argparse.Namespace(dir=options.dir, perf=perf.path, node=options.node)
     files.write(os.path.join(options.dir, "workload.js"), real_captures.WORKLOAD)
 
     def check(name: str, perf_options: Sequence[str],
               node_options: Sequence[str]) -> dict[str, Any]:
         path = os.path.join(options.dir, "node-%s.data" % name)
-        wrong = real_captures.capture(real, name, perf_options, node_options, path)
-        if wrong and UNKNOWN.search(wrong):
+        problems = real_captures.capture(node_arguments, name, perf_options, node_options, path)
+        if problems and UNKNOWN.search(problems):
             return {"state": "SKIP", "text": "perf has no " + " ".join(perf_options)}
-        if wrong:
-            return {"state": "FAIL", "text": wrong}
+        if problems:
+            return {"state": "FAIL", "text": problems}
         result = compare(options, perf, path)
         if node_options:
             judged = compare_figures.read_judge(options.jitproof, path)

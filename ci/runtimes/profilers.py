@@ -73,13 +73,13 @@ class Connection:
         "error" or "crash" or at the end."""
         assert self.process.stdout
         for line in self.process.stdout:
-            word, _, rest = line.rstrip("\n").partition(" ")
+            word, _, remainder = line.rstrip("\n").partition(" ")
             if word == expected:
                 return
             if word == "skip":
-                raise Missing(rest)
+                raise Missing(remainder)
             if word in ("error", "crash"):
-                raise RuntimeError(rest)
+                raise RuntimeError(remainder)
         raise RuntimeError("the process ended before it sent '%s'" % expected)
 
     def send(self, word: str) -> None:
@@ -128,9 +128,9 @@ def find_wrong_shares(truth: Shares, found: Mapping[str, int], evidence: float) 
     problems, weights = [], dict.fromkeys(truth, 0)
     off_path = 0
     for path, weight in found.items():
-        known = find_path(path, truth)
-        if known:
-            weights[known] += weight
+        true_path = find_path(path, truth)
+        if true_path:
+            weights[true_path] += weight
         else:
             off_path += weight
     total = sum(weights.values()) + off_path
@@ -157,11 +157,11 @@ def record_rounds(name: str, program: Connection, home: str) -> float:
                           str(program.process.pid)])
     try:
         adapter.wait_for("sampling")
-        before = read_cpu_ns(program.process.pid)
+        cpu_before = read_cpu_ns(program.process.pid)
         spent = 0
         while spent < SECONDS * 10**9:
             program.wait_for("round")
-            spent = read_cpu_ns(program.process.pid) - before
+            spent = read_cpu_ns(program.process.pid) - cpu_before
         adapter.send("stop")
         adapter.wait_for("stopped")
         adapter.send("finish")
@@ -198,9 +198,9 @@ def check_profiler(name: str, scratch: str) -> str:
     weights: dict[str, int] = {}
     for path, weight in parse_stacks(files.read(os.path.join(home, "observations"))):
         weights[path] = weights.get(path, 0) + weight
-    wrong = find_wrong_shares(truth, weights, evidence)
-    if wrong:
-        raise RuntimeError("%s: %s" % (title, "; ".join(wrong)))
+    wrong_shares = find_wrong_shares(truth, weights, evidence)
+    if wrong_shares:
+        raise RuntimeError("%s: %s" % (title, "; ".join(wrong_shares)))
     return "%s: %d paths, %.0f samples by CPU time" % (title, len(truth), evidence)
 
 
@@ -210,19 +210,19 @@ def main() -> int:
     parser.add_argument("--peers", default=os.path.join(os.environ.get("O", "build"), "peers"))
     options = parser.parse_args()
     os.environ["JITPROOF_PEERS"] = os.path.abspath(options.peers)
-    failed = tried = 0
+    failed = nr_tried = 0
     print("1..%d" % len(options.name))
     with tempfile.TemporaryDirectory() as scratch:
         for number, name in enumerate(options.name, 1):
             try:
                 print("ok %d %s" % (number, check_profiler(name, scratch)), flush=True)
-                tried += 1
+                nr_tried += 1
             except Missing as reason:
                 print("ok %d %s # SKIP %s" % (number, name, reason), flush=True)
             except (OSError, RuntimeError, ValueError) as error:
                 print("not ok %d %s # %s" % (number, name, error), flush=True)
                 failed += 1
-    return 1 if failed else 0 if tried else 4
+    return 1 if failed else 0 if nr_tried else 4
 
 
 if __name__ == "__main__":

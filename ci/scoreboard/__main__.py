@@ -38,9 +38,9 @@ def report(boards: list[page.Board]) -> None:
     for board, scene, _ in vary:
         if not page.explain_variation(board.profiler, scene, reasons):
             print("no reason yet: %s %s" % (board.profiler, scene))
-    known = page.read_known("known")
+    known_causes = page.read_known("known")
     for board in boards:
-        for line in page.find_unexplained(board, known):
+        for line in page.find_unexplained(board, known_causes):
             print("no cause yet: " + line)
 
 
@@ -48,11 +48,12 @@ def run(options: argparse.Namespace) -> int:
     build = os.path.abspath(os.environ.get("O", os.path.join(ROOT, "build")))
     rounds = Rounds(build, [*OPTIONS, *options.more], options.scene, options.keep, options.again)
     profilers = options.profiler or list_adapters()
-    remaining = 0
+    nr_remaining = 0
     if not options.page:
         numbers = (rounds.list_kept_rounds(profilers) if options.again else
                    [rounds.find_unfinished_round(profilers)])
-        remaining = sum(rounds.measure_round(number, profilers, 60 * options.minutes, options.jobs)
+        nr_remaining = sum(rounds.measure_round(number, profilers, 60 * options.minutes,
+                                                options.jobs)
                         for number in numbers)
     boards = [page.Board(rounds, profiler) for profiler in profilers]
     missing = {board.profiler: rounds.explain_absence(board.profiler) for board in boards
@@ -61,8 +62,8 @@ def run(options: argparse.Namespace) -> int:
     if not boards:
         print("no profiler is here")
         return 4
-    if remaining:
-        print("%d cells are not measured yet: run this again" % remaining)
+    if nr_remaining:
+        print("%d cells are not measured yet: run this again" % nr_remaining)
         return UNFINISHED
     files.write(options.output, page.render(
         boards, missing, options.day, platform.release().split("-")[0], platform.machine()))

@@ -64,10 +64,10 @@ class Board:
         self.cells = {scene: Cell(rows[scene]) for scene in sorted(rows)}
         self.doubtful: set[str] = set()
 
-    def find_doubtful_scenes(self, known: Known) -> None:
+    def find_doubtful_scenes(self, known_causes: Known) -> None:
         """Stores in `doubtful` the scenes whose cells have an unconfirmed cause."""
-        self.doubtful = {scene for scene, _, why in explain_scenes(self, known)
-                         if not all(is_confirmed(text) for text, _ in why)}
+        self.doubtful = {scene for scene, _, reason in explain_scenes(self, known_causes)
+                         if not all(is_confirmed(text) for text, _ in reason)}
 
     @property
     def rows(self) -> list[Row]:
@@ -132,11 +132,11 @@ def mark_text(entry: dict[str, str]) -> str:
 
 def expand_braces(pattern: str) -> Iterator[str]:
     """Expands braces: yields ab and ac for `a{b,c}`."""
-    before, brace, rest = pattern.partition("{")
+    before, brace, remainder = pattern.partition("{")
     if not brace:
         yield pattern
         return
-    inner, _, after = rest.partition("}")
+    inner, _, after = remainder.partition("}")
     for choice in inner.split(","):
         yield from expand_braces(before + choice + after)
 
@@ -145,9 +145,9 @@ def match_text(text: str, pattern: str) -> bool:
     return any(fnmatch.fnmatchcase(text, expanded) for expanded in expand_braces(pattern))
 
 
-def find_reason(known: Known, profiler: str, scene: str, cause: str) -> tuple[str, str]:
+def find_reason(known_causes: Known, profiler: str, scene: str, cause: str) -> tuple[str, str]:
     """Returns (text, threads) of the first entry that matches, or empty strings."""
-    for reason in known:
+    for reason in known_causes:
         if match_text(profiler, reason.get("profiler", "*")) and \
                 match_text(scene, reason.get("scene", "*")) and match_text(cause, reason["cause"]):
             return reason["text"], reason.get("thread", "")
@@ -173,8 +173,9 @@ def explain_scenes(board: Cells, known: Known) -> Iterator[tuple[str, str, list[
         if not cell.measured or cell.good:
             continue
         causes = list_causes(cell)
-        why = dict.fromkeys(find_reason(known, board.profiler, scene, cause) for cause, _ in causes)
-        yield scene, "; ".join(cause + count for cause, count in causes), list(why)
+        reason = dict.fromkeys(find_reason(known, board.profiler, scene, cause) for cause, _
+                               in causes)
+        yield scene, "; ".join(cause + count for cause, count in causes), list(reason)
 
 
 def render_variations(boards: list[Board], reasons: Known) -> Iterator[str]:
@@ -185,27 +186,27 @@ def render_variations(boards: list[Board], reasons: Known) -> Iterator[str]:
         for scene, cell in board.cells.items():
             nr_repeated += len(cell.rows) > 1
             if cell.do_rounds_differ:
-                why = explain_variation(board.profiler, scene, reasons)
-                scenes_of.setdefault((board.profiler, why), []).append(scene)
+                reason = explain_variation(board.profiler, scene, reasons)
+                scenes_of.setdefault((board.profiler, reason), []).append(scene)
     if scenes_of:
         yield from ("## Where the rounds differ", "",
                     "In %d of the %d cells that were asked more than once." %
                     (sum(map(len, scenes_of.values())), nr_repeated), "",
                     "| profiler | workloads | why |", "|---|---|---|")
-        yield from ("| %s | %s | %s |" % (profiler, ", ".join(scenes), why)
-                    for (profiler, why), scenes in scenes_of.items())
+        yield from ("| %s | %s | %s |" % (profiler, ", ".join(scenes), reason)
+                    for (profiler, reason), scenes in scenes_of.items())
         yield ""
 
 
 def explain_variation(profiler: str, scene: str, reasons: Known) -> str:
-    return next((one["text"] for one in reasons
-                 if match_text(profiler, one["profiler"]) and match_text(scene, one["scene"])), "")
+    return next((cause["text"] for cause in reasons if match_text(profiler, cause["profiler"]) and
+                 match_text(scene, cause["scene"])), "")
 
 
 def find_unexplained(board: Board, known: Known) -> Iterator[str]:
     """Yields a line for each scene with a cause that has no known reason."""
-    for scene, text, why in explain_scenes(board, known):
-        if not all(reason for reason, _ in why):
+    for scene, text, explanation in explain_scenes(board, known):
+        if not all(reason for reason, _ in explanation):
             yield "%s %s: %s" % (board.profiler, scene, text)
 
 
@@ -254,11 +255,11 @@ def render_section(board: Board, known: Known) -> Iterator[str]:
     explanations = list(explain_scenes(board, known))
     if explanations:
         yield from ("| workload | causes | why | threads |", "|---|---|---|---|")
-    for scene, text, why in explanations:
+    for scene, text, explanation in explanations:
         yield "| %s | %s | %s | %s |" % (
             scene, text.replace("|", "\\|"),
-            "; ".join(reason for reason, _ in why if reason),
-            "; ".join(dict.fromkeys(thread for _, thread in why if thread)))
+            "; ".join(reason for reason, _ in explanation if reason),
+            "; ".join(dict.fromkeys(thread for _, thread in explanation if thread)))
     if explanations:
         yield ""
 
@@ -266,9 +267,10 @@ def render_section(board: Board, known: Known) -> Iterator[str]:
 def read_known(table: str) -> Known:
     """Reads a table of results/profilers.toml: `known` (causes), or `varies` or `guests`
     (reasons)."""
-    known: Known = tomllib.loads(files.read(os.path.join(ROOT, "results", "profilers.toml")))[
+    known_causes: Known = tomllib.loads(files.read(os.path.join(ROOT, "results",
+                                                                "profilers.toml")))[
         table]
-    return [{**entry, "text": mark_text(entry)} for entry in known]
+    return [{**entry, "text": mark_text(entry)} for entry in known_causes]
 
 
 def describe_rounds(boards: list[Board]) -> str:
@@ -280,15 +282,15 @@ def describe_rounds(boards: list[Board]) -> str:
 
 def render(boards: list[Board], missing: dict[str, str], day: str, kernel: str,
            machine: str) -> str:
-    known = read_known("known")
+    known_causes = read_known("known")
     for board in boards:
-        board.find_doubtful_scenes(known)
+        board.find_doubtful_scenes(known_causes)
     lines = [HEAD % (day, kernel, machine, describe_rounds(boards)), *render_summary(boards),
              *render_tables(boards),
              *render_variations(boards, read_known("varies"))]
     for board in boards:
-        lines += render_section(board, known)
+        lines += render_section(board, known_causes)
     if missing:
         lines += ["## Not here", ""]
-        lines += ["* %s: %s" % (name, why) for name, why in sorted(missing.items())]
+        lines += ["* %s: %s" % (name, reason) for name, reason in sorted(missing.items())]
     return "\n".join(lines).rstrip("\n") + "\n"

@@ -47,8 +47,8 @@ def list_adapters() -> list[str]:
 def make_environment() -> dict[str, str]:
     """Returns an environment in which `python3` is this interpreter, not a wrapper script that
     costs half a second for each call of an adapter."""
-    ours = os.path.dirname(os.path.realpath(sys.executable))
-    return {**os.environ, "PATH": ours + ":" + os.environ.get("PATH", os.defpath)}
+    python_folder = os.path.dirname(os.path.realpath(sys.executable))
+    return {**os.environ, "PATH": python_folder + ":" + os.environ.get("PATH", os.defpath)}
 
 
 def list_sources(adapter: str) -> Iterator[str]:
@@ -143,18 +143,18 @@ class Rounds:
                       jobs: int) -> int:
         """Measures unmeasured cells for about @seconds, @jobs at a time. Returns the number of
         cells that remain."""
-        until = time.monotonic() + seconds
+        deadline = time.monotonic() + seconds
         gone, lone = set[str](), threading.Lock()
 
         def measure_one(cell: tuple[str, str]) -> bool:
             profiler, scene = cell
             start = time.monotonic()
-            if profiler in gone or start > until:
+            if profiler in gone or start > deadline:
                 return profiler in gone
-            turn: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
+            turn_lock: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
             if scene in ALONE:
-                turn = lone
-            with turn:
+                turn_lock = lone
+            with turn_lock:
                 if self.measure(number, profiler, scene):
                     gone.add(profiler)
             print("round %d, %s %s: %.1f s" % (number, profiler, scene, time.monotonic() - start),
@@ -189,10 +189,10 @@ class Rounds:
 def complete_answer(answer: str, old_answer: str) -> str:
     """Completes a new @answer by figures that a run does not contain: the profiler's version, its
     CPU time and the watched time."""
-    new, old = json.loads(answer), json.loads(old_answer)
-    for row, before in zip(new["workloads"], old["workloads"], strict=True):
+    answer_now, old = json.loads(answer), json.loads(old_answer)
+    for row, before in zip(answer_now["workloads"], old["workloads"], strict=True):
         row.update((key, before[key]) for key in ("cpu_ns", "watched_ns") if key in before)
-    return json.dumps({**new, "version": old["version"]})
+    return json.dumps({**answer_now, "version": old["version"]})
 
 
 def list_numbers(folder: str) -> list[int]:

@@ -38,14 +38,15 @@ def summarize_run(title: str, path: str, status: int) -> Iterator[str]:
     outcomes = sorted({result["outcome"] for result in results})
     yield ", ".join(f"{sum(result['outcome'] == outcome for result in results)} {outcome}"
                     for outcome in outcomes) + "\n"
-    bad = [result for result in results if result["outcome"] not in ("PASS", "SKIP", "XFAIL")]
-    if bad:
+    unexpected = [result for result in results if result["outcome"] not
+                  in ("PASS", "SKIP", "XFAIL")]
+    if unexpected:
         yield "| case | outcome | why |\n|---|---|---|"
-        for result in bad:
+        for result in unexpected:
             first, *other_lines = result["why"].splitlines() or [""]
             yield (f"| `{result['case']}` | {result['outcome']} | {escape_cell(first)}"
                    f"{f' (+{len(other_lines)} other_lines)' if other_lines else ''} |")
-        yield f"\nIn the artifact, `jitproof show '{bad[0]['case']}' run` shows why.\n"
+        yield f"\nIn the artifact, `jitproof show '{unexpected[0]['case']}' run` shows why.\n"
 
 
 def run_shown(command: Sequence[str]) -> tuple[int, str]:

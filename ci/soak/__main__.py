@@ -37,9 +37,10 @@ def order_runs(conditions: list[Condition], runs: int, seed: int) -> list[tuple[
     are compared; the seed determines the rest of the order."""
     found = []
     for number in range(runs):
-        rest = list(conditions)
-        random.Random("%d %d" % (seed, number)).shuffle(rest)
-        found += [(one, number) for one in sorted(rest, key=lambda one: one.name != "idle")]
+        shuffled = list(conditions)
+        random.Random("%d %d" % (seed, number)).shuffle(shuffled)
+        found += [(condition, number) for condition
+                  in sorted(shuffled, key=lambda one: one.name != "idle")]
     return found
 
 
@@ -71,11 +72,12 @@ def run_once(known: Condition, number: int, options: argparse.Namespace,
             keep_case(run, one["case"], place)
         line: dict[str, Any] = {
             "condition": known.name, "number": number, "seed": seed,
-            "outcomes": {one["case"]: one["outcome"] for one in results},
-            "unexpected": [{"case": one["case"], "outcome": one["outcome"], "why": one["why"],
-                            "metrics": find_metrics(one)} for one in bad],
-            "excused": [{"case": one["case"], "why": one["why"]} for one in results
-                        if one["outcome"] in ("ERROR", "TIMEOUT") and one not in bad]}
+            "outcomes": {result["case"]: result["outcome"] for result in results},
+            "unexpected": [{"case": result["case"], "outcome": result["outcome"],
+                            "why": result["why"],
+                            "metrics": find_metrics(result)} for result in bad],
+            "excused": [{"case": result["case"], "why": result["why"]} for result in results
+                        if result["outcome"] in ("ERROR", "TIMEOUT") and result not in bad]}
         if options.judge_with:
             cases, worse = judge_again(options.judge_with, run.cases, known)
             line["other"] = {"cases": cases, "bad": worse}
@@ -92,8 +94,9 @@ def print_run(line: dict[str, Any]) -> None:
     print("%s, run %d: %d cases, %d unexpected outcomes, %.0f s" % (
         line["condition"], line["number"], len(line["outcomes"]), len(line["unexpected"]),
         line["seconds"]), flush=True)
-    for bad in line["unexpected"]:
-        print("  %s %s: %s" % (bad["outcome"], bad["case"], page.format_reason(bad["why"])),
+    for result in line["unexpected"]:
+        print("  %s %s: %s"
+              % (result["outcome"], result["case"], page.format_reason(result["why"])),
               flush=True)
 
 
@@ -102,7 +105,7 @@ def choose_conditions(only: list[str]) -> list[Condition]:
     for name in only:
         if name not in names:
             raise Refused("no condition %s; expected one of %s" % (name, ", ".join(names)))
-    return [one for one in CONDITIONS if not only or one.name in only]
+    return [condition for condition in CONDITIONS if not only or condition.name in only]
 
 
 def run(options: argparse.Namespace) -> int:
@@ -142,10 +145,10 @@ def run(options: argparse.Namespace) -> int:
     if options.store:
         page.write_page(stored, text)
     runs = [run for condition in chosen for run in progress.get_runs(condition.name)]
-    bad = sum(len(run["unexpected"]) for run in runs)
+    unexpected = sum(len(run["unexpected"]) for run in runs)
     print("%d runs, %d cases, %d unexpected outcomes, %d conditions skipped" % (
-        len(runs), page.count_cases(runs), bad, len(skipped)))
-    return 1 if bad else 0 if runs else 4
+        len(runs), page.count_cases(runs), unexpected, len(skipped)))
+    return 1 if unexpected else 0 if runs else 4
 
 
 def main() -> int:

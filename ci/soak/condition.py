@@ -53,7 +53,8 @@ class Run:
             child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=file,
                                      env={**os.environ, "TMPDIR": self.folder},
                                      start_new_session=True, preexec_fn=self.prepare)
-        threads = [threading.Thread(target=one, args=(child.pid, ended)) for one in self.drivers]
+        threads = [threading.Thread(target=driver, args=(child.pid, ended)) for driver
+                   in self.drivers]
         try:
             for thread in threads:
                 thread.start()
@@ -115,11 +116,11 @@ class Condition:
     def is_expected(self, result: dict[str, Any], idle: str = "") -> bool:
         """Returns whether a result is expected here. @idle: the case's outcome in an idle run, or
         "" if there was none."""
-        outcome, why = result["outcome"], result["why"]
+        outcome, reason = result["outcome"], result["why"]
         if outcome in ("ERROR", "TIMEOUT"):
-            return matches_all(self.errors, why)
+            return matches_all(self.errors, reason)
         if outcome == "SKIP" and idle in ("PASS", "XFAIL"):
-            return matches_all(self.skips, why)
+            return matches_all(self.skips, reason)
         return outcome in GOOD
 
 
@@ -127,7 +128,8 @@ def matches_all(patterns: tuple[str, ...], why: str) -> bool:
     """Returns whether each line of a reason matches a pattern. A line that quotes the workload's
     output needs no pattern."""
     lines = [line for line in why.splitlines() if not line.startswith("  it printed: ")]
-    return bool(lines) and all(any(re.search(one, line) for one in patterns) for line in lines)
+    return bool(lines) and all(any(re.search(pattern, line) for pattern in patterns) for line
+                               in lines)
 
 
 def find_metrics(result: dict[str, Any]) -> list[str]:
@@ -141,7 +143,7 @@ def find_metrics(result: dict[str, Any]) -> list[str]:
     return sorted(metrics)
 
 
-def judge_again(program: str, cases: str, known: Condition) -> tuple[int, list[str]]:
+def judge_again(program: str, cases: str, condition: Condition) -> tuple[int, list[str]]:
     """Lets another jitproof judge the cases. Returns the number of its results, and the unexpected
     ones."""
     with contextlib.ExitStack() as stack:
@@ -154,4 +156,4 @@ def judge_again(program: str, cases: str, known: Condition) -> tuple[int, list[s
             return 0, []
         results = [value for _, value in jsonl.read(path)]
     return len(results), ["%s %s" % (one["outcome"], one["case"]) for one in results
-                          if not known.is_expected(one)]
+                          if not condition.is_expected(one)]

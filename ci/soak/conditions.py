@@ -143,7 +143,7 @@ def run_perf(run: Run) -> None:
 def run_as_user(run: Run) -> None:
     """Runs a copy of the program that an ordinary user may read."""
     require_root()
-    old = files.read(PARANOID)
+    paranoid = files.read(PARANOID)
     run.words = [find_program("setpriv"), "--reuid=%d" % NOBODY, "--regid=%d" % NOBODY,
                  "--clear-groups",
                  "--no-new-privs"]
@@ -151,7 +151,7 @@ def run_as_user(run: Run) -> None:
         files.write(PARANOID, "2")
     except OSError as error:
         raise Missing("%s cannot be written" % PARANOID) from error
-    run.stack.callback(files.write, PARANOID, old)
+    run.stack.callback(files.write, PARANOID, paranoid)
     place = drivers.make_folder(run.stack)
     os.chmod(place, 0o755)
     build = os.path.dirname(os.path.abspath(run.jitproof))
@@ -175,23 +175,23 @@ def use_noexec(run: Run) -> None:
     drivers.mount_tmpfs(run.stack, run.folder, "noexec,mode=0700")
 
 
-def limit_resource(which: int, value: int) -> Callable[[Run], None]:
+def limit_resource(resource_number: int, value: int) -> Callable[[Run], None]:
     def prepare(run: Run) -> None:
-        hard = resource.getrlimit(which)[1]
+        hard = resource.getrlimit(resource_number)[1]
         if hard != resource.RLIM_INFINITY and (value == resource.RLIM_INFINITY or value > hard):
             raise Missing("the hard limit is %d" % hard)
-        run.enter.append(lambda: resource.setrlimit(which, (value, hard)))
+        run.enter.append(lambda: resource.setrlimit(resource_number, (value, hard)))
     return prepare
 
 
 def throttle(run: Run) -> None:
     """Lowers the kernel's limit of samples for half of each 100 ms."""
     require_root()
-    before = files.read(SAMPLE_RATE)
+    sample_rate = files.read(SAMPLE_RATE)
 
     def lower(low: bool) -> None:
         with open(SAMPLE_RATE, "w", encoding="ascii") as file:
-            file.write("1000\n" if low else before)
+            file.write("1000\n" if low else sample_rate)
     run.drivers.append(lambda pid, ended: drivers.stop_by_slices(lower, 0.5, ended))
 
 

@@ -69,11 +69,12 @@ def count_cases(runs: Sequence[dict[str, Any]]) -> int:
     return sum(outcome != "SKIP" for run in runs for outcome in run["outcomes"].values())
 
 
-def format_row(name: str, about: str, runs: Sequence[dict[str, Any]]) -> str:
+def format_row(name: str, description: str, runs: Sequence[dict[str, Any]]) -> str:
     cases, bad = count_cases(runs), sum(len(run["unexpected"]) for run in runs)
     excused = sum(len(run.get("excused", ())) for run in runs)
     bound = "%.2f %%" % (100 * compute_wilson(min(bad, cases), cases)[1]) if cases else "-"
-    return "| %s | %s | %d | %d | %d | %d | %s |\n" % (name, about, len(runs), cases, excused, bad,
+    return "| %s | %s | %d | %d | %d | %d | %s |\n" % (name, description, len(runs), cases, excused,
+                                                       bad,
                                                        bound)
 
 
@@ -82,8 +83,9 @@ def list_unexpected(conditions: Sequence[Condition], progress: Progress) -> list
     by_row: dict[tuple[str, ...], list[dict[str, Any]]] = collections.defaultdict(list)
     for one in conditions:
         for run in progress.get_runs(one.name):
-            for bad in run["unexpected"]:
-                by_row[one.name, bad["case"], bad["outcome"], ", ".join(bad["metrics"])].append(bad)
+            for result in run["unexpected"]:
+                by_row[one.name, result["case"], result["outcome"],
+                       ", ".join(result["metrics"])].append(result)
     return ["| %s | %d | %s |\n" % (" | ".join(key), len(results), format_reason(results[0]["why"]))
             for key, results in by_row.items()]
 
@@ -94,34 +96,35 @@ def format_reason(why: str) -> str:
 
 def describe_other(conditions: Sequence[Condition], progress: Progress) -> str:
     """Describes the unexpected results of the program of --judge-with."""
-    runs = [run for one in conditions for run in progress.get_runs(one.name) if "other" in run]
+    runs = [run for condition in conditions for run in progress.get_runs(condition.name) if "other"
+            in run]
     if not runs:
         return ""
-    count = collections.Counter(bad.split()[0] for run in runs for bad in run["other"]["bad"])
+    count = collections.Counter(result.split()[0] for run in runs for result in run["other"]["bad"])
     return "\nThe other program judged %d of these recordings; unexpected with it: %s.\n" % (
         sum(run["other"]["cases"] for run in runs),
         ", ".join("%d %s" % (number, outcome) for outcome, number in sorted(count.items()))
         or "none")
 
 
-def list_earlier(old: str, commit: str) -> list[str]:
-    """Returns rows of the runs of earlier commits: those of the page @old, and a row of its own
-    runs, unless they are of @commit."""
-    measured = re.search(r"^Measured at commit ([^ ]+): ", old, re.M)
-    total = re.search(r"^\| all \|  (\|(?: \d+ \|){4})", old, re.M)
+def list_earlier(old_page: str, commit: str) -> list[str]:
+    """Returns rows of the runs of earlier commits: those of @old_page, and a row of its own runs,
+    unless they are of @commit."""
+    measured = re.search(r"^Measured at commit ([^ ]+): ", old_page, re.M)
+    total = re.search(r"^\| all \|  (\|(?: \d+ \|){4})", old_page, re.M)
     own_row = ["| %s %s\n" % (measured[1], total[1])] if measured and total else []
-    rows: list[str] = re.findall(r"^\| [0-9a-f]+(?:-dirty)? \|(?: \d+ \|){4}\n", old, re.M)
+    rows: list[str] = re.findall(r"^\| [0-9a-f]+(?:-dirty)? \|(?: \d+ \|){4}\n", old_page, re.M)
     return [row for row in own_row + rows if row.split()[1] != commit]
 
 
 def make_page(conditions: Sequence[Condition], progress: Progress, skipped: dict[str, str],
-              commit: str, old: str = "") -> str:
-    """@old: the page that this page replaces."""
+              commit: str, old_page: str = "") -> str:
+    """@old_page: the page that this page replaces."""
     runs = [run for condition in conditions for run in progress.get_runs(condition.name)]
     arguments = " ".join(progress.identity.arguments)
     text = HEAD % (commit, "`jitproof run %s`" % arguments)
-    text += "".join(format_row(one.name, one.about, progress.get_runs(one.name))
-                    for one in conditions if progress.get_runs(one.name))
+    text += "".join(format_row(condition.name, condition.about, progress.get_runs(condition.name))
+                    for condition in conditions if progress.get_runs(condition.name))
     text += format_row("all", "", runs)
     rows = list_unexpected(conditions, progress)
     if rows:
@@ -129,8 +132,8 @@ def make_page(conditions: Sequence[Condition], progress: Progress, skipped: dict
             "|---|---|---|---|---|---|\n" + "".join(rows)
     if skipped:
         text += "\n| skipped condition | reason |\n|---|---|\n" + "".join(
-            "| %s | %s |\n" % one for one in skipped.items())
-    earlier = list_earlier(old, commit)
+            "| %s | %s |\n" % condition for condition in skipped.items())
+    earlier = list_earlier(old_page, commit)
     if earlier:
         text += "\n| earlier commit | runs | cases | excused | unexpected |\n" \
             "|---|---|---|---|---|\n" + "".join(earlier)

@@ -69,7 +69,7 @@ def hash_kind_and_case(kind: str, case: str, seed: int) -> int:
     return zlib.crc32(("%d %s %s" % (seed, kind, case)).encode())
 
 
-def try_case(name: str, options: Options, tried: frozenset[str]) -> list[report.Trial]:
+def try_case(name: str, options: Options, tried_kinds: frozenset[str]) -> list[report.Trial]:
     """Tries all kinds on one case except those in @done."""
     case = Case(options.top, name, options.seed, options.jitproof)
     with Bench(options.jitproof, case) as bench:
@@ -80,7 +80,7 @@ def try_case(name: str, options: Options, tried: frozenset[str]) -> list[report.
         if plain.outcome not in PASSING:
             return [report.Trial(name, "", "unusable", "%s: %s" % plain[:2])]
         return [try_kind(bench, case, KINDS[kind]) for kind in options.kinds
-                if kind not in tried]
+                if kind not in tried_kinds]
 
 
 def link_or_copy(source: str, target: str) -> str:
@@ -203,7 +203,8 @@ def run(options: argparse.Namespace) -> int:
             return make_run(names, chosen, options.make)
         progress = Progress(options.progress)
         failures = try_cases(names, chosen, options.jobs, options.seconds, progress)
-    trials = [one for one in progress.trials if one.case in names and one.kind in ("", *kinds)]
+    trials = [trial for trial in progress.trials if trial.case in names and trial.kind
+              in ("", *kinds)]
     if failures:
         raise status.Unusable("%d cases are left; continue with the same --progress" % failures)
     if options.output:

@@ -29,15 +29,15 @@ class Activation(NamedTuple):
 def find_activations(case: Case) -> dict[int, list[Activation]]:
     """Returns the activations of each thread that the truth records as left, in time order."""
     truth, entered = case.truth, {}
-    found: dict[int, list[Activation]] = collections.defaultdict(list)
+    by_thread: dict[int, list[Activation]] = collections.defaultdict(list)
     for slot in sorted(case.acts(truth.ENTER, truth.LEAVE), key=lambda slot: slot[4]):
         if slot[0] == truth.ENTER:
             entered[slot[3]] = slot
         elif slot[3] in entered:
             begin = entered.pop(slot[3])
-            found[slot[3]].append(Activation(slot[3], begin[5], slot[4], begin[6] & 0xffffffff,
+            by_thread[slot[3]].append(Activation(slot[3], begin[5], slot[4], begin[6] & 0xffffffff,
                                              begin[7]))
-    return found
+    return by_thread
 
 
 def group_by_activation(case: Case) -> list[tuple[Activation, list[rd.Sample]]]:
@@ -45,10 +45,10 @@ def group_by_activation(case: Case) -> list[tuple[Activation, list[rd.Sample]]]:
     threads = find_activations(case)
     groups: dict[Activation, list[rd.Sample]] = collections.defaultdict(list)
     for sample in case.code_samples:
-        mine = threads.get(sample.tid, [])
-        index = bisect.bisect_right(mine, sample.time, key=lambda one: one.begin) - 1
-        if index >= 0 and sample.time < mine[index].end:
-            groups[mine[index]].append(sample)
+        own_samples = threads.get(sample.tid, [])
+        index = bisect.bisect_right(own_samples, sample.time, key=lambda record: record.begin) - 1
+        if index >= 0 and sample.time < own_samples[index].end:
+            groups[own_samples[index]].append(sample)
     require(groups, "no activation holds a " + CODE.what)
     return sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
 
@@ -76,8 +76,8 @@ def move_to_other_thread(case: Case) -> Changes:
         other_tids = sorted(threads[samples[0].pid] - {samples[0].tid})
         if other_tids:
             return replace_samples(case, {
-                make_key(one): lambda sample, tid=other_tids[0]: [clone(sample, tid=tid)]
-                for one in samples})
+                make_key(record): lambda sample, tid=other_tids[0]: [clone(sample, tid=tid)]
+                for record in samples})
     raise Absent("no process has two threads with samples in emitted code")
 
 
@@ -89,9 +89,10 @@ def balance_activations(case: Case) -> Changes:
     threads = len({sample.tid for sample in case.capture("perf.data").samples()})
     if int(case.facts.get("breakpoints", 0)):
         raise Unobservable("no file states how often an instruction ran in an activation")
-    for one, samples in groups:
+    for activation, samples in groups:
         for other, more in groups:
-            if other.tid == one.tid and other != one and min(len(samples), len(more)) >= 6:
+            if other.tid == activation.tid and other != activation and min(len(samples),
+                                                                           len(more)) >= 6:
                 gone = samples[::3]
                 if len(gone) <= 2 + threads:
                     raise Unobservable("so many samples may be close to the next: a late one, one "
@@ -127,12 +128,12 @@ def balance_threads(case: Case) -> Changes:
     ranked = sorted(threads.items(), key=lambda item: (-len(item[1]), item[0]))
     if len(ranked) < 2 or len(ranked[1][1]) < 30:
         raise Absent("no two threads have 30 samples in emitted code")
-    gone = ranked[0][1][::3]
-    doubled = ranked[1][1][:len(gone)]
+    removed = ranked[0][1][::3]
+    doubled = ranked[1][1][:len(removed)]
     return replace_samples(case, {
-        **{make_key(one): lambda sample: [] for one in gone},
-        **{make_key(one): lambda sample: [sample, clone(sample, time=sample.time + 1000)]
-           for one in doubled}})
+        **{make_key(record): lambda sample: [] for record in removed},
+        **{make_key(record): lambda sample: [sample, clone(sample, time=sample.time + 1000)]
+           for record in doubled}})
 
 
 def change_times(case: Case, where: Where, time: Callable[[int], int]) -> Changes:
@@ -148,7 +149,8 @@ def delay_records(case: Case, where: Where, by: int) -> Changes:
 
 def delay_thread_samples(case: Case, by: int) -> Changes:
     tid = find_main_thread(case)
-    return delay_records(case, lambda one: isinstance(one, rd.Sample) and one.tid == tid, by)
+    return delay_records(case, lambda record: isinstance(record, rd.Sample) and record.tid == tid,
+                         by)
 
 
 def stretch_times(case: Case, where: Where) -> Changes:
@@ -160,7 +162,7 @@ def is_sample(record: Any) -> bool:
     return isinstance(record, rd.Sample)
 
 
-ALL: tuple[tuple[str, Where], ...] = (("samples", is_sample), ("records", lambda one: True))
+ALL: tuple[tuple[str, Where], ...] = (("samples", is_sample), ("records", lambda record: True))
 
 
 for by in (1, -1, 10, -10):
@@ -218,7 +220,7 @@ def find_pinned(case: Case) -> list[list[rd.Sample]]:
     """Returns the samples of each pinned activation in the window, by their begin."""
     truth, entered = case.truth, {}
     threads: dict[int, list[rd.Sample]] = collections.defaultdict(list)
-    for sample in sorted(case.capture("perf.data").samples(), key=lambda one: one.time):
+    for sample in sorted(case.capture("perf.data").samples(), key=lambda record: record.time):
         threads[sample.tid].append(sample)
     pinned = []
     slack = int(case.facts.get("slack", 0))
@@ -230,9 +232,11 @@ def find_pinned(case: Case) -> list[list[rd.Sample]]:
         if not case.is_in_window(begin) or not case.is_in_window(end) or \
                 abs(end - begin - cpu) >= PINNED_NS:
             continue
-        mine = threads[slot[3]]
-        pinned.append(mine[bisect.bisect_right(mine, begin + slack, key=lambda one: one.time):
-                          bisect.bisect_left(mine, end - slack, key=lambda one: one.time)])
+        own_samples = threads[slot[3]]
+        pinned.append(own_samples[bisect.bisect_right(own_samples, begin + slack,
+                                                      key=lambda record: record.time):
+                          bisect.bisect_left(own_samples, end - slack,
+                                             key=lambda record: record.time)])
     require(any(pinned), "no pinned activation has samples")
     return pinned
 
@@ -240,7 +244,7 @@ def find_pinned(case: Case) -> list[list[rd.Sample]]:
 @kind("stayed.cpu.other")
 def move_one_sample(case: Case) -> Changes:
     """Moves a sample to another CPU than that of the sample before, with the event's id there."""
-    ids = {(one.tid, one.cpu): one.id for one in case.capture("perf.data").samples()}
+    ids = {(record.tid, record.cpu): record.id for record in case.capture("perf.data").samples()}
     for samples in find_pinned(case):
         if len(samples) < 2 or not samples[0].attr.sample_type & rd.CPU:
             continue

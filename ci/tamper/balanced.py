@@ -20,7 +20,8 @@ def require_samples(case: Case) -> list[rd.Sample]:
 
 def find_threads(case: Case) -> list[tuple[int, int]]:
     """Returns pid and tid of the threads with samples in emitted code, sorted."""
-    return sorted({(one.pid, one.tid) for one in require_samples(case) if case.is_in_code(one)})
+    return sorted({(record.pid, record.tid) for record in require_samples(case)
+                   if case.is_in_code(record)})
 
 
 @kind("balanced.deleted.counted")
@@ -35,24 +36,24 @@ def delete_and_report_lost(case: Case) -> Changes:
     """Deletes a fifth of the samples, and inserts a LOST record with their number."""
     samples = require_samples(case)
     times = {sample.time for sample in samples[4::5]}
-    gone = sum(one.time in times for one in case.capture("perf.data").samples())
+    removed = sum(record.time in times for record in case.capture("perf.data").samples())
 
     def alter_capture(capture: Capture) -> Capture:
         attr = capture.attrs[find_sampling_attr(capture)]
-        body = struct.pack("<QQ", attr.ids[0] if attr.ids else 0, gone)
+        body = struct.pack("<QQ", attr.ids[0] if attr.ids else 0, removed)
         return capture.delete_records(
-            lambda one: isinstance(one, rd.Sample) and one.time in times).insert_records(
+            lambda record: isinstance(record, rd.Sample) and record.time in times).insert_records(
                 rd.PerfData([attr]).side(rd.LOST, body, samples[-1].time, 0))
-    return case.adjust_facts(case.rewrite(alter_capture), samples=-gone, lost_samples=gone)
+    return case.adjust_facts(case.rewrite(alter_capture), samples=-removed, lost_samples=removed)
 
 
 def shrink_window(case: Case, early: bool) -> Changes:
     """Deletes the samples of half of the window, and moves the window's begin or end."""
     begin, end = case.window
     half = begin + (end - begin) // 2
-    gone = [sample for sample in require_samples(case) if (sample.time < half) == early]
-    require(gone, "half of the window has no samples")
-    return forget_samples(case, gone, **{
+    removed = [sample for sample in require_samples(case) if (sample.time < half) == early]
+    require(removed, "half of the window has no samples")
+    return forget_samples(case, removed, **{
         key: half - int(case.facts.get(key, 0))
         for key in (("enabled", "sampling", "first_enabled") if early else ("stopped",))})
 
@@ -66,7 +67,7 @@ def remove_process(case: Case) -> Changes:
     """Deletes all records of one of several processes."""
     pids = sorted({pid for pid, _ in find_threads(case)})
     require(len(pids) >= 2, "one process alone has samples in emitted code")
-    return forget_records(case, lambda one: get_owner(one)[0] == pids[-1])
+    return forget_records(case, lambda record: get_owner(record)[0] == pids[-1])
 
 
 @kind("balanced.thread.vanished")
@@ -75,7 +76,7 @@ def remove_thread(case: Case) -> Changes:
     tids = sorted(tid for pid, tid in find_threads(case) if tid != pid)
     require(tids, "no second thread has samples in emitted code")
     return forget_records(
-        case, lambda one: get_owner(one)[1] == tids[-1] and one.kind != rd.MMAP2)
+        case, lambda record: get_owner(record)[1] == tids[-1] and record.kind != rd.MMAP2)
 
 
 def rename_samples(case: Case, names: dict[tuple[int, int], tuple[int, int]]) -> Changes:

@@ -50,9 +50,9 @@ class Capture(rd.PerfData):
         return self.packed.get(id(record)) or record.pack()
 
     def pack_records(self) -> list[bytes]:
-        known = self.packed.get
+        find_packed = self.packed.get
         try:
-            return [known(id(record)) or record.pack() for record in self.records]
+            return [find_packed(id(record)) or record.pack() for record in self.records]
         except struct.error as error:
             raise Absent("a record would be longer than the format allows") from error
 
@@ -100,8 +100,9 @@ class Capture(rd.PerfData):
         old = self.attrs[index]
         new = rd.Attr(bytes(old.raw), old.ids)
         change(new.raw)
-        return self.copy_with((clone(one, attr=new) if getattr(one, "attr", None) is old else one
-                               for one in self.records),
+        return self.copy_with((clone(record, attr=new) if getattr(record, "attr", None) is old
+                               else record
+                               for record in self.records),
                               [new if attr is old else attr for attr in self.attrs])
 
     def change_attrs(self, change: Callable[[int, rd.Attr], rd.Attr | None]) -> Capture:
@@ -125,22 +126,22 @@ class Capture(rd.PerfData):
 
 def clone(record: Some, **fields: Any) -> Some:
     """Copies a record so that changes do not affect the original. @fields: new values."""
-    made = copy.copy(record)
+    altered = copy.copy(record)
     for name in ("one", "chain", "regs", "stack", "body"):
         if name in record.__dict__:
-            object.__setattr__(made, name, copy.copy(record.__dict__[name]))
+            object.__setattr__(altered, name, copy.copy(record.__dict__[name]))
     for name, value in fields.items():
-        setattr(made, name, value)
-    return made
+        setattr(altered, name, value)
+    return altered
 
 
 def make_capture_file(facts: Mapping[str, str]) -> Changes:
-    return {"capture": "".join("%s %s\n" % one for one in facts.items()).encode()}
+    return {"capture": "".join("%s %s\n" % fact for fact in facts.items()).encode()}
 
 
-def set_body_field(one: Some, at: int, layout: str, value: int) -> Some:
+def set_body_field(record: Some, at: int, layout: str, value: int) -> Some:
     """Copies a record and sets the number at offset @at of its body."""
-    made: Any = clone(one)
+    made: Any = clone(record)
     struct.pack_into("<" + layout, made.body, at, value)
     return made
 
@@ -194,7 +195,7 @@ class Case:
 
     def acts(self, *numbers: int) -> list[tuple[int, ...]]:
         """Returns the truth's records of the types @numbers."""
-        return [self.truth.get(at) for number in numbers for at in self.truth.find(number)]
+        return [self.truth.get(slot) for number in numbers for slot in self.truth.find(number)]
 
     @functools.cached_property
     def facts(self) -> dict[str, str]:
@@ -217,16 +218,16 @@ class Case:
 
     @functools.cached_property
     def watched_pids(self) -> set[int]:
-        return {one[2] for one in self.acts(rd.Truth.PROCESS_START)}
+        return {act[2] for act in self.acts(rd.Truth.PROCESS_START)}
 
     @functools.cached_property
     def code(self) -> list[tuple[int, int]]:
         """All ranges that ever contained emitted code: disjoint and sorted."""
         size_of, ranges = {}, []
-        for addr, size, _, identity in (one[6:10] for one in self.acts(rd.Truth.CODE_LOAD)):
+        for addr, size, _, identity in (act[6:10] for act in self.acts(rd.Truth.CODE_LOAD)):
             size_of[identity & 0xffffffff] = size
             ranges.append((addr, addr + size))
-        for identity, addr in (one[6:8] for one in self.acts(rd.Truth.CODE_MOVE)):
+        for identity, addr in (act[6:8] for act in self.acts(rd.Truth.CODE_MOVE)):
             ranges.append((addr, addr + size_of.get(identity, 0)))
         merged: list[tuple[int, int]] = []
         for start, end in sorted(ranges):
@@ -237,20 +238,20 @@ class Case:
         return merged
 
     def is_code(self, address: int) -> bool:
-        at = bisect.bisect_right(self.code, (address, 2**64)) - 1
-        return at >= 0 and address < self.code[at][1]
+        index = bisect.bisect_right(self.code, (address, 2**64)) - 1
+        return index >= 0 and address < self.code[index][1]
 
     @functools.cached_property
     def vdso(self) -> list[range]:
         """Ranges of vDSO code that paths call, whose layouts may lack instructions."""
-        frames = {one[6] & 0xffffffff for one in self.acts(rd.Truth.FRAMES)
-                  if one[9] & FRAMES_VDSO}
-        return [range(one[6], one[6] + one[7]) for one in self.acts(rd.Truth.CODE_LOAD)
-                if one[9] >> 32 in frames]
+        frames = {act[6] & 0xffffffff for act in self.acts(rd.Truth.FRAMES)
+                  if act[9] & FRAMES_VDSO}
+        return [range(act[6], act[6] + act[7]) for act in self.acts(rd.Truth.CODE_LOAD)
+                if act[9] >> 32 in frames]
 
-    def overlaps_code(self, one: rd.Map) -> bool:
-        at = bisect.bisect_left(self.code, (one.start + one.size, 0)) - 1
-        return at >= 0 and self.code[at][1] > one.start
+    def overlaps_code(self, record: rd.Map) -> bool:
+        at = bisect.bisect_left(self.code, (record.start + record.size, 0)) - 1
+        return at >= 0 and self.code[at][1] > record.start
 
     def is_in_window(self, time: int) -> bool:
         return self.window[0] < time < self.window[1]
@@ -260,13 +261,13 @@ class Case:
         window."""
         if not isinstance(sample, rd.Sample):
             return False
-        known = self.seen.get(id(sample))
-        if known is None:
-            known = sample.pid in self.watched_pids and self.is_in_window(sample.time) and \
+        stored_answer = self.seen.get(id(sample))
+        if stored_answer is None:
+            stored_answer = sample.pid in self.watched_pids and self.is_in_window(sample.time) and \
                 self.is_code(sample.regs.get(X86_IP, sample.ip))
             if any(id(sample) in capture.packed for capture in self.captures.values()):
-                self.seen[id(sample)] = known  # the sample exists as long as the case
-        return known
+                self.seen[id(sample)] = stored_answer  # the sample exists as long as the case
+        return stored_answer
 
     @functools.cached_property
     def code_samples(self) -> list[rd.Sample]:
@@ -282,7 +283,7 @@ class Case:
     @functools.cached_property
     def snapshot_maps(self) -> list[rd.Map]:
         """The mapping records of the capture that were read from /proc."""
-        return [one for one in self.capture("perf.data").maps() if not one.time]
+        return [record for record in self.capture("perf.data").maps() if not record.time]
 
     def choose(self, records: Sequence[Some], share: float, capture: Capture) -> list[Some]:
         """Chooses a share of @records, at least one. Depends on the records' bytes, so it chooses
@@ -297,7 +298,7 @@ class Case:
 
     def rewrite(self, change: Rewrite, *names: str) -> Changes:
         """Applies @change to perf.data and injected.data, or to the files @names."""
-        made: dict[str, bytes | None] = {}
+        changes: dict[str, bytes | None] = {}
         same = True
         for name in names or ("perf.data", "injected.data"):
             if name == "injected.data" and not names and not os.path.exists(self.path(name)):
@@ -313,10 +314,10 @@ class Case:
             same = same and before.equals(after)
             if same and name == "perf.data" and not names:
                 break  # do not alter injected.data alone
-            made[name] = after.pack()
+            changes[name] = after.pack()
         if same:
             raise Absent("the altered file is the same, byte by byte")
-        return made
+        return changes
 
 
 # Returns one or several records that replace a record, or None to delete it.
@@ -338,15 +339,15 @@ class Target(NamedTuple):
     def alter(self, change: Change, share: float = SHARE, proof: Proof | None = None) -> Make:
         """Makes a kind that alters a share of the records."""
         def alter_capture(case: Case, capture: Capture) -> Capture:
-            found = [record for record in capture.records if self.where(case, record)]
-            require(found, "the case holds no " + self.what)
-            alter = case.choose(found, share, capture)
+            matches = [record for record in capture.records if self.where(case, record)]
+            require(matches, "the case holds no " + self.what)
+            alter = case.choose(matches, share, capture)
             proofs = [proof(case, record) for record in alter] if proof else [None]
             if all(proofs):
                 raise Unobservable("; ".join(sorted(set(filter(None, proofs)))))
             chosen = {id(record) for record in alter}
             return capture.map_records(
-                lambda one: change(case, one) if id(one) in chosen else one)
+                lambda record: change(case, record) if id(record) in chosen else record)
         return lambda case: case.rewrite(functools.partial(alter_capture, case), *self.files)
 
     def add(self, shares: Iterable[str], changes: Mapping[str, Change], proof: Proof | None = None
@@ -360,7 +361,7 @@ class Target(NamedTuple):
 
 def set_to(**fields: Any) -> Change:
     """Makes a change that sets fields of a record."""
-    return lambda _, one: clone(one, **fields)
+    return lambda _, record: clone(record, **fields)
 
 
 CODE = Target(Case.is_in_code, "sample in emitted code within the window")

@@ -35,14 +35,14 @@ def find_sideband_attr(capture: Capture) -> int:
 
 
 def change_attr(change: Callable[[bytearray], None],
-                which: Callable[[Capture], int] = find_sampling_attr) \
+                find_attr: Callable[[Capture], int] = find_sampling_attr) \
         -> Callable[[Case], Changes]:
-    """Changes an attr, but not its samples. @which: returns the index of the attr."""
+    """Changes an attr, but not its samples. @find_attr: returns the index of the attr."""
     def alter_capture(capture: Capture) -> Capture:
-        wanted = which(capture)
+        attr_index = find_attr(capture)
 
         def change_wanted(index: int, attr: rd.Attr) -> rd.Attr | None:
-            if index != wanted:
+            if index != attr_index:
                 return None
             change(attr.raw)
             return attr
@@ -53,10 +53,10 @@ def change_attr(change: Callable[[bytearray], None],
 def remove_sample_parts(bits: int) -> Callable[[Case], Changes]:
     """Removes parts of the event's samples and their bits of sample_type from its attr."""
     def alter_capture(capture: Capture) -> Capture:
-        wanted = find_sampling_attr(capture)
-        require(capture.attrs[wanted].sample_type & bits, "the event does not ask for it")
+        attr_index = find_sampling_attr(capture)
+        require(capture.attrs[attr_index].sample_type & bits, "the event does not ask for it")
         return capture.replace_attr(
-            wanted, change_field(SAMPLE_TYPE, "Q", lambda value: value & ~bits))
+            attr_index, change_field(SAMPLE_TYPE, "Q", lambda value: value & ~bits))
     return lambda case: case.rewrite(alter_capture)
 
 
@@ -102,13 +102,13 @@ def swap_ids(case: Case, capture: Capture) -> Capture:
 
 # Gives samples an id that no attr has.
 add("ids.unknown", Target(
-    lambda case, one: case.is_in_code(one) and one.attr.sample_type & rd.IDENTIFIER,
+    lambda case, record: case.is_in_code(record) and record.attr.sample_type & rd.IDENTIFIER,
     "sample with an id").alter(set_to(id=2**40)))
 
 Body = Callable[[int, int], bytes]
 
 
-def insert_report(which: Callable[[Capture], int], kind_of: int,
+def insert_report(find_attr: Callable[[Capture], int], kind_of: int,
                   body: Body) -> Callable[[Case], Changes]:
     """Inserts a record of an event among the samples in emitted code. @body: makes its body from
     the event's id and the time."""
@@ -116,10 +116,10 @@ def insert_report(which: Callable[[Capture], int], kind_of: int,
         pid, time = find_busiest_process(case)
 
         def alter_capture(capture: Capture) -> Capture:
-            attr = capture.attrs[which(capture)]
+            attr = capture.attrs[find_attr(capture)]
             identity = attr.ids[0] if attr.ids else 0
-            one = rd.PerfData([attr]).side(kind_of, body(identity, time), time, 0, pid, pid)
-            return capture.insert_records(one)
+            record = rd.PerfData([attr]).side(kind_of, body(identity, time), time, 0, pid, pid)
+            return capture.insert_records(record)
         return case.rewrite(alter_capture)
     return make
 
@@ -133,9 +133,9 @@ def require_witness(make: Make) -> Make:
 for event_name, which in (("sampling", find_sampling_attr), ("sideband", find_sideband_attr)):
     for count in (1, 10**9):
         add("lost.%s.%d" % (event_name, count), insert_report(
-            which, rd.LOST, partial(lambda n, one, _: struct.pack("<QQ", one, n), count)))
+            which, rd.LOST, partial(lambda n, record, _: struct.pack("<QQ", record, n), count)))
         add("lost-samples.%s.%d" % (event_name, count), insert_report(
-            which, rd.LOST_SAMPLES, partial(lambda n, one, _: struct.pack("<Q", n), count)))
+            which, rd.LOST_SAMPLES, partial(lambda n, record, _: struct.pack("<Q", n), count)))
     for name, number in (("throttle", THROTTLE), ("unthrottle", UNTHROTTLE)):
         # A record of throttling alone hides no sample. Nothing replaces the clock of breakpoints.
         add("harmless.%s.%s" % (name, event_name),
@@ -144,8 +144,8 @@ for event_name, which in (("sampling", find_sampling_attr), ("sideband", find_si
                 lambda identity, time: struct.pack("<QQQ", time, identity, identity)))))
 
 
-LOST = Target(lambda _, one: one.kind in (rd.LOST, rd.LOST_SAMPLES), "LOST record")
+LOST = Target(lambda _, record: record.kind in (rd.LOST, rd.LOST_SAMPLES), "LOST record")
 add("lost.removed", LOST.alter(lambda *_: None, 1.0))
-add("lost.doubled", LOST.alter(lambda _, one: [one, one], 1.0))
-add("throttle.removed", Target(lambda _, one: one.kind in (THROTTLE, UNTHROTTLE),
+add("lost.doubled", LOST.alter(lambda _, record: [record, record], 1.0))
+add("throttle.removed", Target(lambda _, record: record.kind in (THROTTLE, UNTHROTTLE),
                                "record of throttling").alter(lambda *_: None, 1.0))

@@ -115,16 +115,16 @@ def edit_executable_line(change: Callable[[bytes], bytes]) -> Callable[[bytes], 
 
 
 LINES: dict[str, Callable[[bytes], bytes]] = {
-    "inode": lambda line: re.sub(rb"^((?:\S+ ){4})(\d+)", lambda found: found[1] + b"%d" % (
-        int(found[2]) + 1), line),
+    "inode": lambda line: re.sub(rb"^((?:\S+ ){4})(\d+)", lambda match: match[1] + b"%d" % (
+        int(match[2]) + 1), line),
     "device": lambda line: re.sub(rb"^((?:\S+ ){3})\S+", rb"\1ff:ff", line),
-    "offset": lambda line: re.sub(rb"^((?:\S+ ){2})(\S+)", lambda found: found[1] + b"%08x" % (
-        int(found[2], 16) + 4096), line),
+    "offset": lambda line: re.sub(rb"^((?:\S+ ){2})(\S+)", lambda match: match[1] + b"%08x" % (
+        int(match[2], 16) + 4096), line),
     "name": lambda line: line.rstrip(b"\n") + b"x\n",
     "sharing": lambda line: line.replace(b" r-xp ", b" r-xs ", 1),
     "writable": lambda line: line.replace(b" r-xp ", b" rwxp ", 1),
-    "end": lambda line: re.sub(rb"^([0-9a-f]+)-([0-9a-f]+)", lambda found: b"%s-%x" % (
-        found[1], int(found[2], 16) + 4096), line),
+    "end": lambda line: re.sub(rb"^([0-9a-f]+)-([0-9a-f]+)", lambda match: b"%s-%x" % (
+        match[1], int(match[2], 16) + 4096), line),
 }
 for line_name, line_change in LINES.items():
     add("maps." + line_name, edit_lines("maps", edit_executable_line(line_change)))
@@ -133,17 +133,17 @@ for line_name, line_change in LINES.items():
 @kind("maps.invented")
 def insert_line(case: Case) -> Changes:
     lines = read_lines(case, "maps")
-    at = next((index for index, line in enumerate(lines) if b"r-xp" in line), None)
-    if at is None:
+    position = next((index for index, line in enumerate(lines) if b"r-xp" in line), None)
+    if position is None:
         raise Absent("the case's maps show nothing executable")
-    lines.insert(at, b"10000-11000 r-xp 00000000 00:00 0 \n")
+    lines.insert(position, b"10000-11000 r-xp 00000000 00:00 0 \n")
     return {"maps": b"".join(lines)}
 
 
 def change_number(name: str, key: bytes, value: Callable[[int], int]) -> Callable[[Case], Changes]:
     """Changes a number in a file of keys and values."""
     return edit_lines(name, lambda line: re.sub(
-        rb"^(%s) (\d+)$" % key, lambda found: found[1] + b" %d" % value(int(found[2])), line,
+        rb"^(%s) (\d+)$" % key, lambda match: match[1] + b" %d" % value(int(match[2])), line,
         flags=re.M))
 
 
@@ -276,9 +276,9 @@ def change_elf_byte(case: Case) -> Changes:
     lines = read_lines(case, "elf/index")
     chance = zlib.crc32(b"%d elf" % case.seed)
     name = "elf/" + lines[chance % len(lines)].split()[0].decode()
-    made = bytearray(case.read(name))
-    made[chance % len(made)] ^= 0x10
-    return {name: bytes(made)}
+    altered = bytearray(case.read(name))
+    altered[chance % len(altered)] ^= 0x10
+    return {name: bytes(altered)}
 
 
 @kind("elf.index.names")
@@ -289,22 +289,22 @@ def change_names(case: Case) -> Changes:
 
 def change_environment(change: Callable[[Any], Any]) -> Callable[[Case], Changes]:
     def alter_case(case: Case) -> Changes:
-        made = json.loads(case.read("env.json"))
-        change(made)
-        return {"env.json": json.dumps(made).encode()}
+        environment = json.loads(case.read("env.json"))
+        change(environment)
+        return {"env.json": json.dumps(environment).encode()}
     return alter_case
 
 
 add("env.gone", lambda case: {"env.json": None} if case.read("env.json") else {})
 add("env.empty", lambda case: {"env.json": b""} if case.read("env.json") else {})
 add("env.cut", lambda case: {"env.json": case.read("env.json")[:-3]})
-add("env.machine", change_environment(lambda made: made.update(machine="riscv64")))
+add("env.machine", change_environment(lambda environment: environment.update(machine="riscv64")))
 
 
 def raise_figure(key: str) -> Callable[[Case], Changes]:
-    def change(made: Any) -> None:
-        require(key in made, "env.json lacks " + key)
-        made[key] = type(made[key])(int(made[key]) + 1)
+    def change(environment: Any) -> None:
+        require(key in environment, "env.json lacks " + key)
+        environment[key] = type(environment[key])(int(environment[key]) + 1)
     return change_environment(change)
 
 

@@ -40,8 +40,8 @@ def change_chain(change: Callable[[User, int], User]) -> Change:
 def change_user_chain(change: Callable[[Case, User], User], least: int = 0) -> Change:
     """Changes the user callchain of samples that have at least @least addresses."""
     return lambda case, sample: change_chain(
-        lambda chain, at: chain if len(chain) - at < least else
-        [*chain[:at], *change(case, chain[at:])])(case, sample)
+        lambda chain, position: chain if len(chain) - position < least else
+        [*chain[:position], *change(case, chain[position:])])(case, sample)
 
 
 def remove_chain(_: Case, sample: rd.Sample) -> rd.Sample:
@@ -87,25 +87,25 @@ def find_other_function(case: Case, user: User) -> int:
 def find_code_words(case: Case, sample: rd.Sample) -> list[int]:
     """Returns the offsets of words in the dump that are addresses in emitted code."""
     require(sample.stack, "samples hold no dump of the stack")
-    return [at for at in range(0, min(len(sample.stack), 4096) - 7, 8)
-            if case.is_code(struct.unpack_from("<Q", sample.stack, at)[0])]
+    return [offset for offset in range(0, min(len(sample.stack), 4096) - 7, 8)
+            if case.is_code(struct.unpack_from("<Q", sample.stack, offset)[0])]
 
 
 def find_linked_returns(case: Case, sample: rd.Sample) -> list[int]:
     """Returns the offsets of return addresses in emitted code that frame pointers lead to."""
-    found, places = [], set(find_code_words(case, sample))
+    returns, places = [], set(find_code_words(case, sample))
     fp, sp = sample.regs.get(rd.X86_BP, 0), sample.regs.get(rd.X86_SP, 0)
-    while fp >= sp and fp + 8 - sp in places and fp + 8 - sp not in found:
-        found.append(fp + 8 - sp)
+    while fp >= sp and fp + 8 - sp in places and fp + 8 - sp not in returns:
+        returns.append(fp + 8 - sp)
         fp = struct.unpack_from("<Q", sample.stack, fp - sp)[0]
-    return found
+    return returns
 
 
 def change_return(value: Callable[[Case, int], int]) -> Change:
     def change(case: Case, sample: rd.Sample) -> rd.Sample:
-        for at in find_linked_returns(case, sample)[:1]:
-            old = struct.unpack_from("<Q", sample.stack, at)[0]
-            return clone(sample, stack=set_word(sample, at, value(case, old)))
+        for offset in find_linked_returns(case, sample)[:1]:
+            old = struct.unpack_from("<Q", sample.stack, offset)[0]
+            return clone(sample, stack=set_word(sample, offset, value(case, old)))
         return sample
     return change
 
@@ -113,10 +113,10 @@ def change_return(value: Callable[[Case, int], int]) -> Change:
 def shorten_dump(by: int) -> Change:
     def change(_: Case, sample: rd.Sample) -> rd.Sample:
         require(sample.stack, "samples hold no dump of the stack")
-        left = len(sample.stack) - by
-        if left and (sample.regs.get(rd.X86_SP, 1) + left) % 4096 == 0:
+        remaining_size = len(sample.stack) - by
+        if remaining_size and (sample.regs.get(rd.X86_SP, 1) + remaining_size) % 4096 == 0:
             raise Unobservable("the dump ends where a page does, as where the next is not present")
-        return clone(sample, stack=sample.stack[:left])
+        return clone(sample, stack=sample.stack[:remaining_size])
     return change
 
 
@@ -140,11 +140,12 @@ def move_off_instruction(case: Case, sample: rd.Sample) -> rd.Sample:
     if any(sample.ip in code for code in case.vdso):
         return sample
     ip = sample.ip + 1
-    made = clone(sample, chain=[ip if one == sample.ip else one for one in sample.chain])
-    if rd.X86_IP in made.regs:
-        made.regs[rd.X86_IP] = ip
-    made.ip = ip
-    return made
+    altered = clone(sample,
+                    chain=[ip if address == sample.ip else address for address in sample.chain])
+    if rd.X86_IP in altered.regs:
+        altered.regs[rd.X86_IP] = ip
+    altered.ip = ip
+    return altered
 
 
 CODE.add(SOME_ONE, {
@@ -161,10 +162,10 @@ CODE.add(SOME_ONE, {
     "chain.end.+1": change_user_chain(lambda _, user: [*user[:-1], user[-1] + 1], 2),
     "chain.user.kernel-address": change_user_chain(lambda _, user: [
         *user[:1], 0xffffffff81000010, *user[1:]], 1),
-    "chain.marker.doubled": change_chain(lambda chain, at: [
-        *chain[:at], rd.CONTEXT_USER, *chain[at:]]),
-    "chain.marker.within": change_chain(lambda chain, at: [
-        *chain[:at + 1], rd.CONTEXT_USER, *chain[at + 1:]]),
+    "chain.marker.doubled": change_chain(lambda chain, offset: [
+        *chain[:offset], rd.CONTEXT_USER, *chain[offset:]]),
+    "chain.marker.within": change_chain(lambda chain, offset: [
+        *chain[:offset + 1], rd.CONTEXT_USER, *chain[offset + 1:]]),
     "dump.return.zero": change_return(lambda case, old: 0),
     "dump.return.other": change_return(lambda case, old: find_other_function(case, [old])),
     "dump.return.+1": change_return(lambda case, old: old + 1),
@@ -175,6 +176,6 @@ CODE.add(SOME_ONE, {
     "regs.bp.sp.swapped": change_registers(
         lambda regs: {rd.X86_BP: regs[rd.X86_SP], rd.X86_SP: regs[rd.X86_BP]}),
     "regs.sp.+1": change_registers(lambda regs: {rd.X86_SP: regs[rd.X86_SP] + 1}),
-    "regs.abi.32-bit": lambda _, one: clone(one, abi=1) if one.regs else one,
+    "regs.abi.32-bit": lambda _, record: clone(record, abi=1) if record.regs else record,
     "sample.ip.+1.all": move_off_instruction,
 })

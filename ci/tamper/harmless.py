@@ -25,9 +25,9 @@ add("harmless.again", lambda case: {"perf.data": case.capture("perf.data").pack(
 
 
 add("harmless.rounds.one", lambda case: case.rewrite(lambda capture: capture.copy_with(
-    [one for one in capture.records if one.kind != rd.FINISHED_ROUND] + [FINISHED])))
+    [record for record in capture.records if record.kind != rd.FINISHED_ROUND] + [FINISHED])))
 add("harmless.rounds.none", lambda case: case.rewrite(lambda capture: capture.copy_with(
-    one for one in capture.records if one.kind != rd.FINISHED_ROUND)))
+    record for record in capture.records if record.kind != rd.FINISHED_ROUND)))
 
 
 @register_rewrite("harmless.rounds.many")
@@ -35,10 +35,11 @@ def add_rounds(case: Case, capture: Capture) -> Capture:
     """Sorts all records by time, and ends a round after every tenth."""
     head = [record for record in capture.records
             if not is_timed(record) and record.kind != rd.FINISHED_ROUND]
-    body = sorted((one for one in capture.records if is_timed(one)), key=lambda one: one.time)
+    body = sorted((record for record in capture.records if is_timed(record)),
+                  key=lambda record: record.time)
     records = head
-    for at in range(0, len(body), 10):
-        records += body[at:at + 10] + [FINISHED]
+    for offset in range(0, len(body), 10):
+        records += body[offset:offset + 10] + [FINISHED]
     return capture.copy_with(records)
 
 
@@ -46,8 +47,8 @@ def add_rounds(case: Case, capture: Capture) -> Capture:
 def insert_user_types(case: Case, capture: Capture) -> Capture:
     """Inserts records of a type that a later perf may write."""
     records: list[Any] = []
-    for number, one in enumerate(capture.records):
-        records.append(one)
+    for number, record in enumerate(capture.records):
+        records.append(record)
         if number % 50 == 0:
             records.append(rd.Record(250, 0, b"whatever"))
     return capture.copy_with(records)
@@ -56,14 +57,14 @@ def insert_user_types(case: Case, capture: Capture) -> Capture:
 @register_rewrite("harmless.types.kernel")
 def insert_kernel_types(case: Case, capture: Capture) -> Capture:
     """Inserts records of a type that a later kernel may write."""
-    new = [capture.side(60, b"whatever", one.time)
-           for one in capture.samples()[::50]]
+    new = [capture.side(60, b"whatever", record.time)
+           for record in capture.samples()[::50]]
     return capture.insert_records(*new)
 
 
-def pad_name(_: Case, one: Any) -> Any:
+def pad_name(_: Case, record: Any) -> Any:
     """Adds more zeros to the end of a name than necessary."""
-    made = clone(one)
+    made = clone(record)
     at = made.tail()[0]
     made.body[at:at] = bytes(8)
     return made
@@ -74,17 +75,17 @@ def fill_dump_end(_: Case, sample: rd.Sample) -> rd.Sample:
     made = clone(sample)
     raw = bytearray(sample.pack())
     used = len(sample.stack)
-    at = len(raw) - 8 - sample.asked + used
-    raw[at:len(raw) - 8] = b"\xa5" * (sample.asked - used)
+    offset = len(raw) - 8 - sample.asked + used
+    raw[offset:len(raw) - 8] = b"\xa5" * (sample.asked - used)
     object.__setattr__(made, "pack", lambda: bytes(raw))
     return made
 
 
-add("harmless.padding", Target(lambda _, one: one.kind in (rd.MMAP2, rd.COMM),
+add("harmless.padding", Target(lambda _, record: record.kind in (rd.MMAP2, rd.COMM),
                                "record with a name").alter(pad_name, 1.0))
 add("harmless.dump.garbage", Target(
-    lambda _, one: isinstance(one, rd.Sample) and one.asked > len(one.stack) and
-    one.attr.sample_type & rd.STACK_USER, "dump that is not full").alter(fill_dump_end, 1.0))
+    lambda _, record: isinstance(record, rd.Sample) and record.asked > len(record.stack) and
+    record.attr.sample_type & rd.STACK_USER, "dump that is not full").alter(fill_dump_end, 1.0))
 
 
 @kind("harmless.attr.larger")
@@ -111,7 +112,7 @@ add("harmless.extra-file", lambda case: {"README": b"what a reader put beside it
 
 @kind("harmless.maps.order")
 def reverse_maps(case: Case) -> Changes:
-    sections = [one for one in re.split(rb"(?m)^(?=# pid )", case.read("maps")) if one]
+    sections = [section for section in re.split(rb"(?m)^(?=# pid )", case.read("maps")) if section]
     require(len(sections) >= 2, "the maps of fewer than two processes were read")
     return {"maps": b"".join(sections[::-1])}
 

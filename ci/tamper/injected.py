@@ -24,7 +24,7 @@ def is_native(record: Any) -> bool:
 
 
 def make_target(where: Callable[[Any], bool], what: str) -> Target:
-    return Target(lambda _, one: where(one), what, (FILE,))
+    return Target(lambda _, record: where(record), what, (FILE,))
 
 
 INJECTED = make_target(is_injected, "injected mapping record")
@@ -35,13 +35,13 @@ SAMPLES = CODE._replace(files=(FILE,))
 INJECTED.add((".one", ".some", ".all"), {"injected.map.deleted": lambda *_: None,
                                          "injected.map.pid": set_to(pid=NOBODY, tid=NOBODY)})
 INJECTED.add([""], {
-    "injected.map.moved": lambda _, one: clone(one, start=one.start + 16),
+    "injected.map.moved": lambda _, record: clone(record, start=record.start + 16),
     "injected.map.writable": set_to(prot=7),
-    "injected.map.pgoff": lambda _, one: clone(one, pgoff=one.pgoff + 4096),
-    "injected.map.length": lambda _, one: clone(one, size=one.size // 2),
-    "injected.map.longer": lambda _, one: clone(one, size=one.size + 4096),
-    "injected.map.name": lambda _, one: clone(one, name=one.name + "x"),
-    "injected.map.sooner": lambda _, one: clone(one, time=max(1, one.time - 100_000_000)),
+    "injected.map.pgoff": lambda _, record: clone(record, pgoff=record.pgoff + 4096),
+    "injected.map.length": lambda _, record: clone(record, size=record.size // 2),
+    "injected.map.longer": lambda _, record: clone(record, size=record.size + 4096),
+    "injected.map.name": lambda _, record: clone(record, name=record.name + "x"),
+    "injected.map.sooner": lambda _, record: clone(record, time=max(1, record.time - 100_000_000)),
 })
 
 
@@ -55,11 +55,11 @@ def delete_anonymous(case: Case) -> Changes:
 
 NATIVE.add(ALL_ONE, {"injected.native.deleted": lambda *_: None})
 for name, change in {
-        "inode": lambda _, one: clone(one, ino=one.ino + 1),
-        "name": lambda _, one: clone(one, name=one.name + ".x"),
-        "pgoff": lambda _, one: clone(one, pgoff=one.pgoff + 4096),
-        "moved": lambda _, one: clone(one, start=one.start + (1 << 30)),
-        "time": lambda _, one: clone(one, time=one.time + 50_000_000)}.items():
+        "inode": lambda _, record: clone(record, ino=record.ino + 1),
+        "name": lambda _, record: clone(record, name=record.name + ".x"),
+        "pgoff": lambda _, record: clone(record, pgoff=record.pgoff + 4096),
+        "moved": lambda _, record: clone(record, start=record.start + (1 << 30)),
+        "time": lambda _, record: clone(record, time=record.time + 50_000_000)}.items():
     add("injected.native." + name, NATIVE.alter(change, 1.0))
 add("injected.gone", lambda case: {FILE: None} if case.read(FILE) else {})
 
@@ -67,10 +67,10 @@ add("injected.gone", lambda case: {FILE: None} if case.read(FILE) else {})
 @register_rewrite("injected.map.invented", FILE)
 def invent_map(case: Case, capture: Capture) -> Capture:
     """Inserts a record of jitted code at an address without code."""
-    for one in capture.maps():
-        if is_injected(one):
-            lowest = min(other.start for other in capture.maps() if other.pid == one.pid)
-            return capture.insert_records(clone(one, start=lowest - (1 << 30)))
+    for record in capture.maps():
+        if is_injected(record):
+            lowest = min(other.start for other in capture.maps() if other.pid == record.pid)
+            return capture.insert_records(clone(record, start=lowest - (1 << 30)))
     raise Absent("the case holds no " + INJECTED.what)
 
 
@@ -78,18 +78,18 @@ add("injected.anon.invented", insert_record(
     lambda case, capture, pid, time: make_map(case, 1 << 30, 1 << 20, "//anon", time, pid), FILE))
 add("injected.sample.deleted.fifth", SAMPLES.alter(lambda *_: None, 0.2))
 SAMPLES.add([""], {"injected.sample.ip": set_to(ip=0x1234),
-                   "injected.sample.cpu": lambda _, one: clone(one, cpu=one.cpu ^ 1)})
+                   "injected.sample.cpu": lambda _, record: clone(record, cpu=record.cpu ^ 1)})
 
 
-def change_first_byte(_: Case, one: Any) -> Any:
+def change_first_byte(_: Case, record: Any) -> Any:
     """Changes the first number of the body, mostly the pid."""
-    made = clone(one)
+    made = clone(record)
     made.body[0] ^= 1
     return made
 
 
 def match_type(number: int, what: str) -> Target:
-    return make_target(lambda one: one.kind == number, what)
+    return make_target(lambda record: record.kind == number, what)
 
 
 # Records that injecting must not change.

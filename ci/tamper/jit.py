@@ -45,9 +45,9 @@ def inject(case: Case, alter: dict[str, bytes]) -> Changes:
         changes: dict[str, bytes | None] = dict(alter)
         changes["inject.txt"] = result.stderr
         changes["injected.data"] = files.read_bytes(target) if os.path.exists(target) else None
-        for where, _, names in os.walk(folder):
+        for condition, _, names in os.walk(folder):
             for name in names:
-                path = os.path.join(where, name)
+                path = os.path.join(condition, name)
                 if name.startswith("jit-") and not name.endswith(".dump"):
                     changes["jit/" + name] = files.read_bytes(path)
         return changes
@@ -59,9 +59,9 @@ def alter_dumps(change: Callable[[Case, rd.Jitdump], None]) -> Callable[[Case], 
         read_mode(case)
         alter_case = {}
         for name in find_dumps(case):
-            one = Dump(case.path(name))
-            change(case, one)
-            raw = one.header + b"".join(one.records)
+            dump = Dump(case.path(name))
+            change(case, dump)
+            raw = dump.header + b"".join(dump.records)
             if raw != case.read(name):
                 alter_case[name] = raw
         require(alter_case, "the jitdumps hold nothing of the kind")
@@ -69,50 +69,50 @@ def alter_dumps(change: Callable[[Case, rd.Jitdump], None]) -> Callable[[Case], 
     return alter_case
 
 
-def choose_loads(one: rd.Jitdump, share: float) -> list[bytearray]:
-    loads = one.loads()
+def choose_loads(dump: rd.Jitdump, share: float) -> list[bytearray]:
+    loads = dump.loads()
     return loads[::max(1, round(1 / share))] if share else loads[len(loads) // 2:][:1]
 
 
 def alter_loads(change: Callable[[bytearray], None]) -> Callable[[Case, rd.Jitdump], None]:
-    def alter_case(case: Case, one: rd.Jitdump) -> None:
-        for record in choose_loads(one, 0.3):
+    def alter_case(case: Case, dump: rd.Jitdump) -> None:
+        for record in choose_loads(dump, 0.3):
             change(record)
     return alter_case
 
 
-def remove_loads(case: Case, one: rd.Jitdump, share: float) -> None:
-    gone = {id(record) for record in choose_loads(one, share)}
-    one.records = [record for record in one.records if id(record) not in gone]
+def remove_loads(case: Case, dump: rd.Jitdump, share: float) -> None:
+    gone = {id(record) for record in choose_loads(dump, share)}
+    dump.records = [record for record in dump.records if id(record) not in gone]
 
 
 def set_name(record: bytearray, name: bytes) -> bytearray:
     _, _, size, old = Dump.load(record)
     code = record[len(record) - size:]
-    made = record[:56] + name + b"\0" + code
-    struct.pack_into("<I", made, 4, len(made))
-    return made
+    new_record = record[:56] + name + b"\0" + code
+    struct.pack_into("<I", new_record, 4, len(new_record))
+    return new_record
 
 
-def rename_loads(case: Case, one: rd.Jitdump) -> None:
-    for index, record in enumerate(one.records):
+def rename_loads(case: Case, dump: rd.Jitdump) -> None:
+    for index, record in enumerate(dump.records):
         if Dump.kind(record) == LOAD and index % 3 == 0:
-            one.records[index] = set_name(record, b"tampered")
+            dump.records[index] = set_name(record, b"tampered")
 
 
 add("jitdump.time.later", alter_dumps(alter_loads(
-    lambda one: Dump.set_time(one, Dump.time(one) + 1_000_000_000_000))))
-add("jitdump.deleted.one", alter_dumps(lambda case, one: remove_loads(case, one, 0.0)))
-add("jitdump.deleted.some", alter_dumps(lambda case, one: remove_loads(case, one, 0.3)))
+    lambda dump: Dump.set_time(dump, Dump.time(dump) + 1_000_000_000_000))))
+add("jitdump.deleted.one", alter_dumps(lambda case, dump: remove_loads(case, dump, 0.0)))
+add("jitdump.deleted.some", alter_dumps(lambda case, dump: remove_loads(case, dump, 0.3)))
 add("jitdump.names.other", alter_dumps(rename_loads))
 
 
 def alter_perf_maps(change: Callable[[list[bytes]], list[bytes]]) -> Callable[[Case], Changes]:
     def alter_case(case: Case) -> Changes:
-        found = [name for name in case.list_files() if re.match(r"perf-\d+\.map$", name)]
-        require(found, "the case has no perf map")
+        matches = [name for name in case.list_files() if re.match(r"perf-\d+\.map$", name)]
+        require(matches, "the case has no perf map")
         changes = {}
-        for name in found:
+        for name in matches:
             lines = case.read(name).splitlines(True)
             new = change(lines)
             if new != lines:
@@ -132,7 +132,7 @@ def join_words(words: list[bytes]) -> bytes:
 
 def move_lines(lines: list[bytes]) -> list[bytes]:
     return [join_words([b"%x" % (int(split_line(line)[0], 16) + 16)] + split_line(line)[1:])
-            if at % 3 == 0 else line for at, line in enumerate(lines)]
+            if index % 3 == 0 else line for index, line in enumerate(lines)]
 
 
 add("perf-map.addr.+16", alter_perf_maps(move_lines))
@@ -150,8 +150,8 @@ def shift_time(by: int) -> Callable[[bytearray], None]:
     return lambda record: Dump.set_time(record, Dump.time(record) + by)
 
 
-def swap_load_times(case: Case, one: rd.Jitdump) -> None:
-    loads = one.loads()
+def swap_load_times(case: Case, dump: rd.Jitdump) -> None:
+    loads = dump.loads()
     for first, second in zip(loads[0::4], loads[1::4]):
         before, after = Dump.time(first), Dump.time(second)
         Dump.set_time(first, after)
@@ -160,10 +160,10 @@ def swap_load_times(case: Case, one: rd.Jitdump) -> None:
 
 def change_middle_record(number: int, change: Callable[[list[bytearray], int], list[bytearray]]) \
         -> Callable[[Case, rd.Jitdump], None]:
-    def alter_case(case: Case, one: rd.Jitdump) -> None:
-        found = [index for index, record in enumerate(one.records) if Dump.kind(record) == number]
+    def alter_case(case: Case, dump: rd.Jitdump) -> None:
+        found = [index for index, record in enumerate(dump.records) if Dump.kind(record) == number]
         if found:
-            one.records = change(one.records, found[len(found) // 2])
+            dump.records = change(dump.records, found[len(found) // 2])
     return alter_case
 
 
@@ -176,13 +176,13 @@ def break_unwinding(records: list[bytearray], index: int) -> list[bytearray]:
     return records
 
 
-def lengthen_code(case: Case, one: rd.Jitdump) -> None:
-    for at, record in enumerate(one.records):
+def lengthen_code(case: Case, dump: rd.Jitdump) -> None:
+    for at, record in enumerate(dump.records):
         if Dump.kind(record) == Dump.LOAD and at % 3 == 0:
             made = record + b"\x90" * 16
             change_field(40, "Q", lambda old: old + 16)(made)
             struct.pack_into("<I", made, 4, len(made))
-            one.records[at] = made
+            dump.records[at] = made
 
 
 add("jitdump.vma.+16", alter_dumps(alter_loads(change_field(24, "Q", lambda old: old + 16))))
@@ -200,60 +200,61 @@ add("jitdump.unwinding.deleted", alter_dumps(change_middle_record(UNWINDING, rem
 
 def change_each(number: int, change: Callable[[bytearray], None]) \
         -> Callable[[Case, rd.Jitdump], None]:
-    def alter_case(case: Case, one: rd.Jitdump) -> None:
-        for record in one.records:
+    def alter_case(case: Case, dump: rd.Jitdump) -> None:
+        for record in dump.records:
             if Dump.kind(record) == number:
                 change(record)
     return alter_case
 
 
-def remove_close_records(one: rd.Jitdump) -> list[bytearray]:
-    return [record for record in one.records if Dump.kind(record) != CLOSE]
+def remove_close_records(dump: rd.Jitdump) -> list[bytearray]:
+    return [record for record in dump.records if Dump.kind(record) != CLOSE]
 
 
-def move_close(case: Case, one: rd.Jitdump) -> None:
-    rest = remove_close_records(one)
-    closing = [record for record in one.records if Dump.kind(record) == CLOSE]
-    one.records = rest[:len(rest) // 2] + closing + rest[len(rest) // 2:]
+def move_close(case: Case, dump: rd.Jitdump) -> None:
+    rest = remove_close_records(dump)
+    closing = [record for record in dump.records if Dump.kind(record) == CLOSE]
+    dump.records = rest[:len(rest) // 2] + closing + rest[len(rest) // 2:]
 
 
-def remove_close(case: Case, one: rd.Jitdump) -> None:
-    one.records = remove_close_records(one)
+def remove_close(case: Case, dump: rd.Jitdump) -> None:
+    dump.records = remove_close_records(dump)
 
 
-def insert_before_middle(one: rd.Jitdump, kind: int, body: Callable[[int, int], bytes]) -> None:
+def insert_before_middle(dump: rd.Jitdump, kind: int, body: Callable[[int, int], bytes]) -> None:
     """Inserts a record before the load in the middle. @body: makes its body from the load's address
     and size."""
-    for load in choose_loads(one, 0.0):
+    for load in choose_loads(dump, 0.0):
         _, addr, size, _ = Dump.load(load)
         made = body(addr, size)
-        index = next(at for at, record in enumerate(one.records) if record is load)
-        one.records.insert(index, bytearray(struct.pack(
+        index = next(position for position, record in enumerate(dump.records) if record is load)
+        dump.records.insert(index, bytearray(struct.pack(
             "<IIQ", kind, 16 + len(made), Dump.time(load)) + made))
 
 
-def invent_debug(case: Case, one: rd.Jitdump) -> None:
-    insert_before_middle(one, DEBUG, lambda addr, size: struct.pack("<QQQII", addr, 1, addr, 1, 0) +
+def invent_debug(case: Case, dump: rd.Jitdump) -> None:
+    insert_before_middle(dump, DEBUG, lambda addr,
+                         size: struct.pack("<QQQII", addr, 1, addr, 1, 0) +
                          b"/tampered/source.c\0")
 
 
 def change_header(at: int, layout: str, value: Callable[[int], int]) \
         -> Callable[[Case, rd.Jitdump], None]:
-    def alter_case(case: Case, one: rd.Jitdump) -> None:
-        raw = bytearray(one.header)
+    def alter_case(case: Case, dump: rd.Jitdump) -> None:
+        raw = bytearray(dump.header)
         change_field(at, layout, value)(raw)
-        one.header = bytes(raw)
+        dump.header = bytes(raw)
     return alter_case
 
 
-def change_last_byte(case: Case, one: rd.Jitdump) -> None:
+def change_last_byte(case: Case, dump: rd.Jitdump) -> None:
     """Changes the last byte of some loads, which differ then from functions of the same layout."""
-    loaded = {one[2:3] + one[6:7]: (one[8] & 0xffffffff, one[9] >> 32) for one in
+    loaded = {dump[2:3] + dump[6:7]: (dump[8] & 0xffffffff, dump[9] >> 32) for dump in
               case.acts(rd.Truth.CODE_LOAD)}
-    layouts = [loaded.get(Dump.load(record)[:2], (0, 1)) for record in one.loads()]
-    chosen = {id(record) for record in choose_loads(one, 0.3)}
+    layouts = [loaded.get(Dump.load(record)[:2], (0, 1)) for record in dump.loads()]
+    chosen = {id(record) for record in choose_loads(dump, 0.3)}
     seen = False
-    for record, (layout, frames) in zip(one.loads(), layouts):
+    for record, (layout, frames) in zip(dump.loads(), layouts):
         if id(record) in chosen:
             record[-1] ^= 0x5a
             seen |= not frames and layouts.count((layout, 0)) > 1
@@ -291,8 +292,8 @@ def change_lengths(by: int) -> Callable[[Case], Changes]:
         words = split_line(line)
         words[1] = b"%x" % (int(words[1], 16) + by)
         return join_words(words)
-    return alter_perf_maps(lambda lines: [change(line) if at % 3 == 0 else line
-                                          for at, line in enumerate(lines)])
+    return alter_perf_maps(lambda lines: [change(line) if index % 3 == 0 else line
+                                          for index, line in enumerate(lines)])
 
 
 add("perf-map.names.next", alter_perf_maps(rotate_names))
@@ -317,8 +318,8 @@ def find_jit_files(case: Case) -> list[str]:
 
 @kind("jit-file.gone.one")
 def remove_file(case: Case) -> Changes:
-    found = find_jit_files(case)
-    return {found[len(found) // 2]: None}
+    matches = find_jit_files(case)
+    return {matches[len(matches) // 2]: None}
 
 
 def find_code_sections(raw: bytearray) -> list[slice]:
@@ -326,10 +327,10 @@ def find_code_sections(raw: bytearray) -> list[slice]:
     start, = struct.unpack_from("<Q", raw, 40)
     count, = struct.unpack_from("<H", raw, 60)
     code_sections = []
-    for at in range(start, start + 64 * count, 64):
-        kind_of, flags = struct.unpack_from("<IQ", raw, at + 4)
+    for position in range(start, start + 64 * count, 64):
+        kind_of, flags = struct.unpack_from("<IQ", raw, position + 4)
         if kind_of == 1 and flags & 4:
-            offset, size = struct.unpack_from("<QQ", raw, at + 24)
+            offset, size = struct.unpack_from("<QQ", raw, position + 24)
             code_sections.append(slice(offset, offset + size))
     return code_sections
 

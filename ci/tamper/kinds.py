@@ -28,11 +28,11 @@ class Absent(Exception):
     """The case has nothing that the kind can alter; the message is the reason."""
 
 
-def require(thing: Some, why: str) -> Some:
-    """Returns @thing. Raises Absent for the reason @why if it is false or empty."""
-    if not thing:
+def require(value: Some, why: str) -> Some:
+    """Returns @value. Raises Absent for the reason @why if it is false or empty."""
+    if not value:
         raise Absent(why)
-    return thing
+    return value
 
 
 class Unobservable(Exception):

@@ -19,9 +19,9 @@ def is_timed(record: Any) -> bool:
 def move_behind(case: Case, target: Target) -> Changes:
     """Moves records to the end of the file, after the rounds that they belong to."""
     def alter_capture(capture: Capture) -> Capture:
-        found = [record for record in capture.records if target.where(case, record)]
-        require(found, "the case holds no " + target.what)
-        late = {id(record) for record in case.choose(found, 0.3, capture)}
+        matches = [record for record in capture.records if target.where(case, record)]
+        require(matches, "the case holds no " + target.what)
+        late = {id(record) for record in case.choose(matches, 0.3, capture)}
         # The end of a round makes the records before the previous round's end final, so two ends in
         # a row make all earlier records final.
         early = [record for record in capture.records
@@ -34,7 +34,7 @@ def move_behind(case: Case, target: Target) -> Changes:
 
 add("order.behind.sample", partial(move_behind, target=CODE))
 add("order.behind.map", partial(move_behind, target=Target(
-    lambda case, one: isinstance(one, rd.Map) and is_executable(case, one),
+    lambda case, record: isinstance(record, rd.Map) and is_executable(case, record),
     "executable mapping record of a watched process")))
 
 
@@ -43,10 +43,10 @@ def truncate_file(case: Case, part: float, extra: int) -> Changes:
     capture = case.capture("perf.data")
     raw = capture.pack()
     entry = len(capture.attrs[0].raw) + 16
-    at = rd.HEADER + entry * len(capture.attrs)
-    at += sum(len(capture.pack_record(record))
+    offset = rd.HEADER + entry * len(capture.attrs)
+    offset += sum(len(capture.pack_record(record))
               for record in capture.records[:int(len(capture.records) * part)])
-    return {"perf.data": raw[:at + extra]}
+    return {"perf.data": raw[:offset + extra]}
 
 
 add("file.cut.record", lambda case: truncate_file(case, 0.6, 0))

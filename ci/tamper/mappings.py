@@ -32,125 +32,130 @@ def is_injected(record: Any) -> bool:
         not record.name.endswith(".dump")
 
 
-def is_executable(case: Case, one: Any) -> bool:
-    return isinstance(one, rd.Map) and bool(one.prot & rd.EXECUTE) and \
-        one.pid in case.watched_pids and not is_injected(one)
+def is_executable(case: Case, record: Any) -> bool:
+    return isinstance(record, rd.Map) and bool(record.prot & rd.EXECUTE) and \
+        record.pid in case.watched_pids and not is_injected(record)
 
 
-def is_code(case: Case, one: Any) -> bool:
-    return is_executable(case, one) and case.overlaps_code(one)
+def is_code(case: Case, record: Any) -> bool:
+    return is_executable(case, record) and case.overlaps_code(record)
 
 
-def is_file(case: Case, one: Any) -> bool:
-    return is_executable(case, one) and one.name.startswith("/") and one.ino != 0 and \
-        not case.overlaps_code(one)
+def is_file(case: Case, record: Any) -> bool:
+    return is_executable(case, record) and record.name.startswith("/") and record.ino != 0 and \
+        not case.overlaps_code(record)
 
 
 TARGETS = {
     "code": Target(is_code, "mapping record of emitted code"),
     "file": Target(is_file, "executable mapping record of another file"),
-    "other": Target(lambda case, one: is_executable(case, one) and not is_code(case, one) and
-                    not is_file(case, one),
+    "other": Target(lambda case, record: is_executable(case, record)
+                    and not is_code(case, record) and
+                    not is_file(case, record),
                     "executable mapping record without a file, but of no emitted code"),
-    "data": Target(lambda case, one: isinstance(one, rd.Map) and not one.prot & rd.EXECUTE and
-                   one.pid in case.watched_pids, "mapping record of data"),
+    "data": Target(lambda case, record: isinstance(record, rd.Map)
+                   and not record.prot & rd.EXECUTE and
+                   record.pid in case.watched_pids, "mapping record of data"),
 }
 
 
-def shift_map_time(one: rd.Map, by: int) -> rd.Map:
-    return clone(one, time=max(0, one.time + by))
+def shift_map_time(record: rd.Map, by: int) -> rd.Map:
+    return clone(record, time=max(0, record.time + by))
 
 
-def change_build_id(one: rd.Map) -> rd.Map:
-    require(one.misc & rd.BUILD_ID, "mapping records hold no build id")
-    made = clone(one)
+def change_build_id(record: rd.Map) -> rd.Map:
+    require(record.misc & rd.BUILD_ID, "mapping records hold no build id")
+    made = clone(record)
     made.body[36:56] = b"\x5a" * 20
     return made
 
 
-def add_to_identity(one: rd.Map, at: int, layout: str, by: int) -> rd.Map:
+def add_to_identity(record: rd.Map, at: int, layout: str, by: int) -> rd.Map:
     """Adds @by to a field of the file's identity. Raises Absent if a build id replaces it."""
-    if one.misc & rd.BUILD_ID:
+    if record.misc & rd.BUILD_ID:
         raise Absent("mapping records hold a build id instead")
-    return change_number_in_body(one, at, layout, by)
+    return change_number_in_body(record, at, layout, by)
 
 
 CHANGES: dict[str, Change] = {
-    "length.+1": lambda case, one: clone(one, size=one.size + PAGE),
-    "length.+16": lambda case, one: clone(one, size=one.size + 16 * PAGE),
-    "length.-1": lambda case, one: clone(one, size=max(0, one.size - PAGE)),
+    "length.+1": lambda case, record: clone(record, size=record.size + PAGE),
+    "length.+16": lambda case, record: clone(record, size=record.size + 16 * PAGE),
+    "length.-1": lambda case, record: clone(record, size=max(0, record.size - PAGE)),
     "length.0": set_to(size=0),
-    "start.+1": lambda case, one: clone(one, start=one.start + PAGE, size=max(0, one.size - PAGE)),
-    "start.-1": lambda case, one: clone(one, start=one.start - PAGE, size=one.size + PAGE),
-    "moved.1": lambda case, one: clone(one, start=one.start + PAGE),
-    "moved.far": lambda case, one: clone(one, start=one.start ^ 1 << 32),
-    "deleted": lambda case, one: None,
-    "doubled.renamed": lambda case, one: [one, clone(one, name="/usr/lib/other.so")],
-    "pgoff.+1": lambda case, one: clone(one, pgoff=one.pgoff + PAGE),
+    "start.+1": lambda case, record: clone(record, start=record.start + PAGE,
+                                           size=max(0, record.size - PAGE)),
+    "start.-1": lambda case, record: clone(record, start=record.start - PAGE, size=record.size
+                                           + PAGE),
+    "moved.1": lambda case, record: clone(record, start=record.start + PAGE),
+    "moved.far": lambda case, record: clone(record, start=record.start ^ 1 << 32),
+    "deleted": lambda case, record: None,
+    "doubled.renamed": lambda case, record: [record, clone(record, name="/usr/lib/other.so")],
+    "pgoff.+1": lambda case, record: clone(record, pgoff=record.pgoff + PAGE),
     "prot.read": set_to(prot=rd.READ),
-    "prot.write": lambda case, one: clone(one, prot=one.prot ^ rd.WRITE),
-    "flags.sharing": lambda case, one: set_body_field(
-        one, 60, "I", struct.unpack_from("<I", one.body, 60)[0] ^ 3),
-    "ino": lambda case, one: add_to_identity(one, 40, "Q", 1),
-    "maj": lambda case, one: add_to_identity(one, 32, "I", 1),
-    "min": lambda case, one: add_to_identity(one, 36, "I", 1),
-    "build-id": lambda case, one: change_build_id(one),
+    "prot.write": lambda case, record: clone(record, prot=record.prot ^ rd.WRITE),
+    "flags.sharing": lambda case, record: set_body_field(
+        record, 60, "I", struct.unpack_from("<I", record.body, 60)[0] ^ 3),
+    "ino": lambda case, record: add_to_identity(record, 40, "Q", 1),
+    "maj": lambda case, record: add_to_identity(record, 32, "I", 1),
+    "min": lambda case, record: add_to_identity(record, 36, "I", 1),
+    "build-id": lambda case, record: change_build_id(record),
     "name": set_to(name="/usr/lib/other.so"),
     "name.anon": set_to(name="//anon"),
     "name.empty": set_to(name=""),
     "pid": set_to(pid=NOBODY, tid=NOBODY),
     "tid": set_to(tid=NOBODY),
-    "mode.kernel": lambda case, one: clone(one, misc=one.misc & ~7 | rd.KERNEL),
-    "time.+100ms": lambda case, one: shift_map_time(one, 100_000_000),
-    "time.-100ms": lambda case, one: shift_map_time(one, -100_000_000),
-    "time.0": lambda case, one: shift_map_time(one, -one.time),
+    "mode.kernel": lambda case, record: clone(record, misc=record.misc & ~7 | rd.KERNEL),
+    "time.+100ms": lambda case, record: shift_map_time(record, 100_000_000),
+    "time.-100ms": lambda case, record: shift_map_time(record, -100_000_000),
+    "time.0": lambda case, record: shift_map_time(record, -record.time),
 }
 
 
-def move_to_other_process(case: Case, one: rd.Map) -> rd.Map:
-    other_pids = require(sorted(case.watched_pids - {one.pid}), "the case watches one process")
-    pid = other_pids[one.start // PAGE % len(other_pids)]
-    return clone(one, pid=pid, tid=pid)
+def move_to_other_process(case: Case, record: rd.Map) -> rd.Map:
+    other_pids = require(sorted(case.watched_pids - {record.pid}), "the case watches one process")
+    pid = other_pids[record.start // PAGE % len(other_pids)]
+    return clone(record, pid=pid, tid=pid)
 
 
-def swap_device(_: Case, one: rd.Map) -> rd.Map:
-    if one.misc & rd.BUILD_ID:
+def swap_device(_: Case, record: rd.Map) -> rd.Map:
+    if record.misc & rd.BUILD_ID:
         raise Absent("mapping records hold a build id instead")
-    return set_body_field(set_body_field(one, 32, "I", one.min), 36, "I", one.maj)
+    return set_body_field(set_body_field(record, 32, "I", record.min), 36, "I", record.maj)
 
 
-def split_map(_: Case, one: rd.Map) -> Any:
-    half = one.size // 2 // PAGE * PAGE
+def split_map(_: Case, record: rd.Map) -> Any:
+    half = record.size // 2 // PAGE * PAGE
     if not half:
-        return one
-    return [clone(one, size=half),
-            clone(one, start=one.start + half, size=one.size - half,
-                  pgoff=one.pgoff + half if one.ino else one.pgoff)]
+        return record
+    return [clone(record, size=half),
+            clone(record, start=record.start + half, size=record.size - half,
+                  pgoff=record.pgoff + half if record.ino else record.pgoff)]
 
 
-def require_live(one: Any) -> Any:
+def require_live(record: Any) -> Any:
     """Returns a record of the kernel. Raises Absent if it was read from /proc."""
-    require(one.time, "the record is of a reading of /proc")
-    return one
+    require(record.time, "the record is of a reading of /proc")
+    return record
 
 
 def change_tail(at: int) -> Change:
     """Changes the pid (@at 0) or tid (@at 4) in the sample_id of a live record: the acting
     thread."""
-    def change(_: Case, one: Any) -> Any:
-        require(rd.TID in require_live(one).tail(), "records hold no pid and tid in sample_id")
-        return change_number_in_body(one, one.tail()[rd.TID] + at, "I", 1)
+    def change(_: Case, record: Any) -> Any:
+        require(rd.TID in require_live(record).tail(), "records hold no pid and tid in sample_id")
+        return change_number_in_body(record, record.tail()[rd.TID] + at, "I", 1)
     return change
 
 
-def change_number_in_body(one: Any, at: int, layout: str, by: int) -> Any:
-    return set_body_field(one, at, layout, struct.unpack_from("<" + layout, one.body, at)[0] + by)
+def change_number_in_body(record: Any, at: int, layout: str, by: int) -> Any:
+    return set_body_field(record, at, layout, struct.unpack_from("<" + layout, record.body, at)[0]
+                          + by)
 
 
-def change_last_letter(_: Case, one: rd.Map) -> rd.Map:
-    if not one.name.strip():
-        return one
-    return clone(one, name=one.name[:-1] + chr(ord(one.name[-1]) ^ 1))
+def change_last_letter(_: Case, record: rd.Map) -> rd.Map:
+    if not record.name.strip():
+        return record
+    return clone(record, name=record.name[:-1] + chr(ord(record.name[-1]) ^ 1))
 
 
 TAILS: dict[str, Change] = {"tail.pid": change_tail(0), "tail.tid": change_tail(4)}
@@ -159,48 +164,48 @@ POSSIBLE: dict[str, Change] = {
     "pid.watched": move_to_other_process,
     "device.swapped": swap_device,
     "split": split_map,
-    "doubled": lambda _, one: [require_live(one), one],
+    "doubled": lambda _, record: [require_live(record), record],
     "prot.execute": set_to(prot=rd.EXECUTE),
     "prot.none": set_to(prot=0),
     "pgoff.zero": set_to(pgoff=0),
-    "time.+1ms": lambda _, one: shift_map_time(require_live(one), MS),
-    "time.-1ms": lambda _, one: shift_map_time(require_live(one), -MS),
+    "time.+1ms": lambda _, record: shift_map_time(require_live(record), MS),
+    "time.-1ms": lambda _, record: shift_map_time(require_live(record), -MS),
     **TAILS,
     "name.case": change_last_letter,
 }
 
 
-def prove_within_act(case: Case, one: rd.Map, name: str) -> str | None:
+def prove_within_act(case: Case, record: rd.Map, name: str) -> str | None:
     """Returns a proof that a record may be missing or moved: the workload recorded many acts as
     one, whose bracket contains the old and the new time. Returns None otherwise."""
     acts = UNTOLD.get(name)
     if acts is None:
         return None
     for _, _, pid, _, before, after, addr, size, *_ in case.acts(rd.Truth.MAP):
-        if pid == one.pid and addr <= one.start < addr + size and \
-                after - before > LONG and before + acts < one.time < after - acts:
+        if pid == record.pid and addr <= record.start < addr + size and \
+                after - before > LONG and before + acts < record.time < after - acts:
             return "the record is of an act that the truth brackets with thousands of others"
     return None
 
 
-def prove_read_again(case: Case, one: rd.Map, name: str) -> str | None:
+def prove_read_again(case: Case, record: rd.Map, name: str) -> str | None:
     """Returns a proof that a reading of /proc repeats the removed information: for a record from
     before all events were on, or a mapping that was merged with a neighbour. Returns None
     otherwise."""
-    early = 0 < one.time < int(case.facts["enabled"])
+    early = 0 < record.time < int(case.facts["enabled"])
     if name not in PARTS and not (early and (name in UNTOLD or name in ("time.0", *GROWN))):
         return None
-    start, end = one.start, one.start + one.size
+    start, end = record.start, record.start + record.size
     if name == "length.-1":
         start = end - PAGE
     elif name == "start.+1":
         end = start + PAGE
 
     def repeats_identity(two: rd.Map) -> bool:
-        return two is not one and two.pid == one.pid and two.prot == one.prot and \
+        return two is not record and two.pid == record.pid and two.prot == record.prot and \
             two.start <= start and end <= two.start + two.size
     if not any(map(repeats_identity, case.snapshot_maps)) or name in GROWN and not any(
-            one.time < two.time < int(case.facts["enabled"])
+            record.time < two.time < int(case.facts["enabled"])
             for two in filter(repeats_identity, case.capture("perf.data").maps())):
         return None
     return "a reading of /proc states the same"
@@ -211,8 +216,8 @@ def prove_written_twice(case: Case, target: Target, share: float, name: str) -> 
     allowed = re.search(rb"allow twice <=(\d+)", case.read("case"))
     if name != "doubled" or not allowed:
         return None
-    count = round(share * sum(bool(target.where(case, one))
-                              for one in case.capture("perf.data").maps()))
+    count = round(share * sum(bool(target.where(case, record))
+                              for record in case.capture("perf.data").maps()))
     return "perf itself writes as many records twice" if max(1, count) <= int(allowed[1]) else None
 
 
@@ -227,8 +232,8 @@ def add_maps(targets: Iterable[str], changes: Mapping[str, Change]) -> None:
                     change, SHARES[share], partial(prove, name, TARGETS[target], SHARES[share])))
 
 
-def prove(name: str, target: Target, share: float, case: Case, one: rd.Map) -> str | None:
-    return prove_within_act(case, one, name) or prove_read_again(case, one, name) or \
+def prove(name: str, target: Target, share: float, case: Case, record: rd.Map) -> str | None:
+    return prove_within_act(case, record, name) or prove_read_again(case, record, name) or \
         prove_written_twice(case, target, share, name)
 
 
@@ -242,15 +247,15 @@ def find_busiest_process(case: Case) -> tuple[int, int]:
     for sample in case.code_samples:
         times.setdefault(sample.pid, []).append(sample.time)
     require(times, "the case holds no " + CODE.what)
-    pid = max(sorted(times), key=lambda one: len(times[one]))
+    pid = max(sorted(times), key=lambda record: len(times[record]))
     return pid, sorted(times[pid])[len(times[pid]) // 3]
 
 
 def find_model(case: Case, pid: int) -> rd.Map:
     """Returns any mapping record of a watched process, as a model for the layout."""
-    for one in case.capture("perf.data").maps():
-        if one.pid == pid or one.pid in case.watched_pids:
-            return one
+    for record in case.capture("perf.data").maps():
+        if record.pid == pid or record.pid in case.watched_pids:
+            return record
     raise Absent("the case holds no mapping record of a watched process")
 
 
@@ -273,8 +278,8 @@ def insert_record(make: Callable[[Case, Capture, int, int], Any], *names: str) \
 
 
 def invent_anonymous(case: Case, capture: Capture, pid: int, time: int) -> rd.Map:
-    lowest = min(one.start for one in case.capture("perf.data").maps()
-                 if one.pid in case.watched_pids)
+    lowest = min(record.start for record in case.capture("perf.data").maps()
+                 if record.pid in case.watched_pids)
     return make_map(case, max(lowest - (1 << 30), 1 << 16), 1 << 20, "//anon", time, pid)
 
 

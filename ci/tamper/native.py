@@ -39,9 +39,10 @@ def get_id(record: rd.Side) -> int:
     return 0 if offset is None else struct.unpack_from("<Q", record.body, offset)[0]
 
 
-def is_live_map(case: Case, one: Any) -> bool:
-    return isinstance(one, rd.Map) and one.pid in case.watched_pids and bool(one.time) and \
-        bool(one.prot & 4) and get_id(one) != 0
+def is_live_map(case: Case, record: Any) -> bool:
+    return isinstance(record,
+                      rd.Map) and record.pid in case.watched_pids and bool(record.time) and \
+        bool(record.prot & 4) and get_id(record) != 0
 
 
 def is_live_side(_: Case, record: Any) -> bool:
@@ -55,17 +56,18 @@ def is_map_after_start(case: Case, record: Any) -> bool:
         not case.read("maps") and not case.read("case").count(b" : gated ")
 
 
-def is_padded(case: Case, one: Any) -> bool:
+def is_padded(case: Case, record: Any) -> bool:
     """Returns whether a live record's name is followed by at least two bytes of padding."""
-    return (is_live_map(case, one) or is_live_side(case, one) and one.kind == rd.COMM) and \
-        len(get_name(one)) % 8 < 6
+    return (is_live_map(case, record) or is_live_side(case, record)
+            and record.kind == rd.COMM) and \
+        len(get_name(record)) % 8 < 6
 
 
 def get_name(record: rd.Side) -> bytes:
     return bytes(record.body[64 if record.kind == rd.MMAP2 else 8:record.tail()[0]]).split(b"\0")[0]
 
 
-SAMPLE = Target(lambda _, one: isinstance(one, rd.Sample), "sample")
+SAMPLE = Target(lambda _, record: isinstance(record, rd.Sample), "sample")
 NATIVE = Target(is_native_sample, "sample outside of emitted code")
 KERNEL = Target(is_kernel_sample, "sample in the kernel")
 MAP = Target(is_live_map, "live record of a mapping")
@@ -92,7 +94,7 @@ def move_outside_mappings(_: Case, sample: rd.Sample) -> rd.Sample:
 
 
 def set_misc(bits: int) -> Change:
-    return lambda _, one: clone(one, misc=one.misc | bits)
+    return lambda _, record: clone(record, misc=record.misc | bits)
 
 
 def change_kernel_chain(value: int, entry: int) -> Change:
@@ -171,10 +173,10 @@ for address_name, address in (("direct-map", 0xffff888000001000), ("hole", 0x800
                          "kernel.caller." + address_name: change_kernel_chain(address, 2)})
 KERNEL.add(ALL_ONE, {"kernel.marker.guest": change_kernel_chain(CONTEXT_GUEST, 2)})
 MAP.add(ALL_ONE, {
-    "map.flags.none": lambda _, one: set_body_field(one, 60, "I", 0),
-    "map.flags.both": lambda _, one: set_body_field(one, 60, "I", 3),
-    "map.flags.bit-31": lambda _, one: set_body_field(one, 60, "I", 1 << 31 | 2),
-    "map.prot.bit-3": lambda _, one: set_body_field(one, 56, "I", one.prot | 8),
+    "map.flags.none": lambda _, record: set_body_field(record, 60, "I", 0),
+    "map.flags.both": lambda _, record: set_body_field(record, 60, "I", 3),
+    "map.flags.bit-31": lambda _, record: set_body_field(record, 60, "I", 1 << 31 | 2),
+    "map.prot.bit-3": lambda _, record: set_body_field(record, 56, "I", record.prot | 8),
     "map.misc.data": set_misc(DATA),
     "map.misc.bit-12": set_misc(BUSY_BIT),
 })
@@ -184,22 +186,24 @@ SIDE.add(ALL_ONE, {
     "side.reserved": set_tail_field(rd.CPU, "I", 1, RESERVED),
 })
 for task_name, number in (("comm", rd.COMM), ("fork", rd.FORK), ("exit", rd.EXIT)):
-    Target(partial(lambda kind, case, one: is_live_side(case, one) and one.kind == kind, number),
+    Target(partial(lambda kind, case, record: is_live_side(case, record) and record.kind == kind,
+                   number),
            SIDE.what).add(ALL_ONE, {task_name + ".misc.bit-12": set_misc(BUSY_BIT)})
 add("attr.max-stack.2", make_if(
-    lambda case: any(len(one.chain) > 4 for one in case.capture("perf.data").samples()),
+    lambda case: any(len(record.chain) > 4 for record in case.capture("perf.data").samples()),
     "no sample needs it", change_attr(change_field(MAX_STACK, "H", lambda old: 2))))
 add("attr.no-kernel-chain", make_if(
-    lambda case: any(is_kernel_sample(case, one) for one in case.capture("perf.data").samples()),
+    lambda case: any(is_kernel_sample(case, record) for record
+                     in case.capture("perf.data").samples()),
     "no sample needs it",
     change_attr(change_field(ATTR_FLAGS, "Q", lambda old: old | EXCLUDE_CALLCHAIN_KERNEL))))
 Target(has_id_and_cpu, "sample with an id").add(ALL_ONE, {
-    "sample.id.0": set_sample_field(lambda one: 8, "Q", 0)})
+    "sample.id.0": set_sample_field(lambda record: 8, "Q", 0)})
 Target(has_id_and_cpu, "sample with a CPU").add(ALL_ONE, {
     "sample.reserved": set_sample_field(find_reserved, "I", 1)})
 Target(is_map_after_start, SIDE.what).add(ALL_ONE, {"side.cpu.other": change_cpu})
 Target(is_live_map, SIDE.what).add(ALL_ONE, {
-    "map.mode." + mode_name: partial(lambda mode, _, one: clone(
-        one, misc=one.misc & ~7 | mode), mode)
+    "map.mode." + mode_name: partial(lambda mode, _, record: clone(
+        record, misc=record.misc & ~7 | mode), mode)
     for mode_name, mode in (("unknown", 0), ("hypervisor", 3), ("guest-user", 5))})
 Target(is_padded, SIDE.what).add(ALL_ONE, {"side.name.padding": set_padding})

@@ -42,9 +42,9 @@ def find_slots_of_record(case: Case, first: int) -> range:
 
 
 def delete_record(case: Case, number: int) -> Changes:
-    gone = find_slots_of_record(case, choose_record_of_type(case, number))
-    return pack_truth(case.truth, [slot for at,
-                                   slot in enumerate(case.truth.slots) if at not in gone])
+    removed = find_slots_of_record(case, choose_record_of_type(case, number))
+    return pack_truth(case.truth, [slot for offset,
+                                   slot in enumerate(case.truth.slots) if offset not in removed])
 
 
 def double_record(case: Case, number: int) -> Changes:
@@ -141,10 +141,10 @@ def require_longer_than_elapsed(case: Case, change: Callable[[int], int]) -> Non
 def change_cpu_time(case: Case, change: Callable[[int], int]) -> Changes:
     require_longer_than_elapsed(case, change)
     new = [bytearray(slot) for slot in case.truth.slots]
-    for at in find_slots(case, T.LEAVE):
-        fields = list(case.truth.get(at))
+    for offset in find_slots(case, T.LEAVE):
+        fields = list(case.truth.get(offset))
         fields[7] = change(fields[7] >> 8) << 8 | fields[7] & 0xff
-        T.pack(new[at], fields)
+        T.pack(new[offset], fields)
     return pack_truth(case.truth, new)
 
 

@@ -55,8 +55,8 @@ def list_failures(trials: Sequence[Trial], limit: int | None) -> list[str]:
     wrong: dict[tuple[str, str], list[str]] = collections.defaultdict(list)
     for trial in trials:
         if is_right(trial) is False:
-            why = "" if trial.state == "unnoticed" else ": " + trial.why.splitlines()[0][:200]
-            wrong[trial.kind, trial.state + why].append(trial.case)
+            reason = "" if trial.state == "unnoticed" else ": " + trial.why.splitlines()[0][:200]
+            wrong[trial.kind, trial.state + reason].append(trial.case)
     lines = []
     for (kind, outcome), cases in wrong.items():
         named = ", ".join("`%s`" % name for name in cases[:limit])
@@ -70,15 +70,15 @@ def list_proofs(trials: Sequence[Trial]) -> list[str]:
         (trial.kind, trial.why) for trial in trials if trial.state == "unobservable")
     if not reasons:
         return []
-    return ["## Unobservable", ""] + ["* %s, %d cases: %s" % (kind, count, why)
-                                      for (kind, why), count in sorted(reasons.items())] + [""]
+    return ["## Unobservable", ""] + ["* %s, %d cases: %s" % (kind, count, reason)
+                                      for (kind, reason), count in sorted(reasons.items())] + [""]
 
 
 def make_page(trials: Sequence[Trial], seed: int, limit: int | None) -> str:
     rows: dict[str, list[Trial]] = collections.defaultdict(list)
-    for one in trials:
-        if one.kind:
-            rows[one.kind].append(one)
+    for record in trials:
+        if record.kind:
+            rows[record.kind].append(record)
     kinds = [kind for kind in KINDS if any(is_right(row) is not None for row in rows[kind])]
     lines = [HEAD + "Seed %d, %d cases.\n" % (seed, len({trial.case for trial in trials}))]
     for title, harmless in (("Alterations", False), ("Harmless", True)):

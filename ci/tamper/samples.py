@@ -54,14 +54,15 @@ for to_name, to in (("0x1234", lambda case, sample: 0x1234), ("libc", find_libc)
                                              (".all", True, True))})
 
 
-def choose_other(values: set[int], mine: int) -> int:
-    candidates = require(sorted(values - {mine}), "there is no other to name")
-    return candidates[mine % len(candidates)]
+def choose_other(values: set[int], own_samples: int) -> int:
+    candidates = require(sorted(values - {own_samples}), "there is no other to name")
+    return candidates[own_samples % len(candidates)]
 
 
 def find_other_thread(case: Case, sample: rd.Sample) -> tuple[int, int]:
     """Returns pid and tid of another thread with samples in emitted code."""
-    threads = {(one.pid, one.tid) for one in case.code_samples} - {(sample.pid, sample.tid)}
+    threads = {(record.pid, record.tid) for record
+               in case.code_samples} - {(sample.pid, sample.tid)}
     require(threads, "one thread alone has samples in emitted code")
     return sorted(threads)[sample.tid % len(threads)]
 
@@ -93,7 +94,7 @@ def change_cpu(number: Callable[[int], int]) -> Change:
 
 
 def delay_sample(by: int) -> Change:
-    return lambda _, one: clone(one, time=one.time + by)
+    return lambda _, record: clone(record, time=record.time + by)
 
 
 CODE.add([""], {
@@ -101,38 +102,39 @@ CODE.add([""], {
     "sample.tid.unknown": set_to(tid=NOBODY),
     "sample.pid.tid.unknown": set_to(pid=NOBODY, tid=NOBODY),
     "sample.pid.watched":
-        lambda case, one: clone(one, pid=choose_other(case.watched_pids, one.pid)),
-    "sample.tid.known": lambda case, one: clone(one, tid=find_other_thread(case, one)[1]),
-    "sample.thread.known": lambda case, one: clone(one, **dict(zip(
-        ("pid", "tid"), find_other_thread(case, one)))),
+        lambda case, record: clone(record, pid=choose_other(case.watched_pids, record.pid)),
+    "sample.tid.known": lambda case, record: clone(record, tid=find_other_thread(case, record)[1]),
+    "sample.thread.known": lambda case, record: clone(record, **dict(zip(
+        ("pid", "tid"), find_other_thread(case, record)))),
     "sample.pid.-1": set_to(pid=2**32 - 1, tid=2**32 - 1),
     "sample.pid.0": set_to(pid=0, tid=0),
-    "sample.regs.gone": lambda _, one: remove_registers(one),
-    "sample.regs.gone.kernel": lambda _, one: move_to_kernel(remove_registers(one)),
-    "sample.regs.gone.kernel.nothing": lambda _, one: clone(
-        move_to_kernel(remove_registers(one)), chain=[]),
-    "sample.kernel": lambda _, one: move_to_kernel(one),
-    "sample.doubled.some": lambda _, one: [one, one],
+    "sample.regs.gone": lambda _, record: remove_registers(record),
+    "sample.regs.gone.kernel": lambda _, record: move_to_kernel(remove_registers(record)),
+    "sample.regs.gone.kernel.nothing": lambda _, record: clone(
+        move_to_kernel(remove_registers(record)), chain=[]),
+    "sample.kernel": lambda _, record: move_to_kernel(record),
+    "sample.doubled.some": lambda _, record: [record, record],
     "sample.time.later.100ms": delay_sample(100_000_000),
     "sample.time.earlier.100ms": delay_sample(-100_000_000),
     "sample.time.later.1h": delay_sample(3_600_000_000_000),
-    "sample.time.zero": lambda _, one: clone(one, time=0),
+    "sample.time.zero": lambda _, record: clone(record, time=0),
     "sample.cpu.unknown": change_cpu(lambda old: 4095),
     "sample.period.zero": partial(multiply_period, factor=0),
     "sample.period.x1000": partial(multiply_period, factor=1000),
 })
 add("sample.deleted.fifth", CODE.alter(lambda *_: None, 0.2))
-add("sample.doubled", CODE.alter(lambda _, one: [one, one], 1.0))
+add("sample.doubled", CODE.alter(lambda _, record: [record, record], 1.0))
 for mode_name, misc in (("unknown", 0), ("kernel", rd.KERNEL), ("hypervisor", HYPERVISOR),
                         ("guest-kernel", GUEST_KERNEL), ("guest-user", GUEST_USER)):
     CODE.add(ALL_SOME, {"sample.mode.%s%s" % (mode_name, end): partial(
-        lambda mode, fields, _, one: clone(one, misc=one.misc & ~CPUMODE | mode, **fields), misc,
+        lambda mode, fields, _, record: clone(record, misc=record.misc & ~CPUMODE | mode,
+                                              **fields), misc,
         fields) for end, fields in (("", {}), (".ip", {"ip": FAR}))})
 
 
 def remove_samples(case: Case, gone: Callable[[rd.Sample], bool]) -> Changes:
     return case.rewrite(lambda capture: capture.delete_records(
-        lambda one: isinstance(one, rd.Sample) and gone(one)))
+        lambda record: isinstance(record, rd.Sample) and gone(record)))
 
 
 def forget_records(case: Case, gone: Callable[[Any], bool], **figures: int) -> Changes:
@@ -146,7 +148,8 @@ def forget_records(case: Case, gone: Callable[[Any], bool], **figures: int) -> C
 def forget_samples(case: Case, samples: list[rd.Sample], **figures: int) -> Changes:
     """Does the same with the samples that have the times of @samples."""
     times = {sample.time for sample in samples}
-    return forget_records(case, lambda one: isinstance(one, rd.Sample) and one.time in times,
+    return forget_records(case, lambda record: isinstance(record, rd.Sample) and record.time
+                          in times,
                           **figures)
 
 
@@ -163,7 +166,8 @@ def get_witnessed_samples(case: Case) -> list[rd.Sample]:
         raise Absent("the kernel is not sampled")
     since = int(case.read("watched").split()[-1])
     thread = find_main_thread(case)
-    return [one for one in get_window_samples(case) if one.tid == thread and one.time > since]
+    return [record for record in get_window_samples(case) if record.tid == thread
+            and record.time > since]
 
 
 @kind("sample.deleted.2-percent")
@@ -171,8 +175,8 @@ def delete_two_percent_of_samples(case: Case) -> Changes:
     """Deletes random samples of a thread."""
     samples = get_witnessed_samples(case)
     require(len(samples) >= 400, "no thread has 400 samples")
-    gone = case.choose(samples[2:-2], 1 / 50, case.capture("perf.data"))
-    return forget_samples(case, require_noticeable(case, gone))
+    removed = case.choose(samples[2:-2], 1 / 50, case.capture("perf.data"))
+    return forget_samples(case, require_noticeable(case, removed))
 
 
 def filter_unbroken(samples: list[rd.Sample]) -> list[rd.Sample]:

@@ -66,7 +66,8 @@ def prove_one_deleted(case: Case, record: rd.Side) -> str | None:
         None if record.kind == rd.EXIT else prove_recorded_again(case, record))
 
 
-COMM = Target(lambda case, one: one.kind == rd.COMM and read_head(one, 1)[0] in case.watched_pids,
+COMM = Target(lambda case, record: record.kind == rd.COMM and read_head(record, 1)[0]
+              in case.watched_pids,
               "COMM record of a watched process")
 
 
@@ -106,7 +107,7 @@ def set_known_task(index: int) -> Change:
 
 
 def set_task(index: int) -> Change:
-    return lambda _, one: set_field(one, index, NOBODY)
+    return lambda _, record: set_field(record, index, NOBODY)
 
 
 def set_comm(name: Callable[[bytes], bytes]) -> Change:
@@ -122,12 +123,12 @@ def set_comm(name: Callable[[bytes], bytes]) -> Change:
 COMM.add(ALL_ONE, {
     "comm.text": set_comm(lambda old: b"tampered"),
     "comm.text.empty": set_comm(lambda old: b""),
-    "comm.exec": lambda _, one: clone(one, misc=one.misc ^ rd.COMM_EXEC),
-    "comm.pid": lambda _, one: set_field(set_field(one, 0, NOBODY), 1, NOBODY),
+    "comm.exec": lambda _, record: clone(record, misc=record.misc ^ rd.COMM_EXEC),
+    "comm.pid": lambda _, record: set_field(set_field(record, 0, NOBODY), 1, NOBODY),
     "comm.tid": set_task(1),
 })
 COMM.add([""], {
-    "comm.doubled": lambda _, one: [require_live(one), one],
+    "comm.doubled": lambda _, record: [require_live(record), record],
     "comm.text.longer": set_comm(lambda old: old + b"x"),
     "comm.tail.tid": change_tail(4),
 })
@@ -137,19 +138,20 @@ for prefix, target in (("comm.deleted", COMM), *((name + ".removed", target)
     target.add([".one"], {prefix: lambda *_: None}, prove_one_deleted)
 for name, target in TASKS.items():
     target.add(ALL_ONE, {"%s.%s" % (name, end): change for end, change in (
-        ("doubled", lambda _, one: [one, one]),
+        ("doubled", lambda _, record: [record, record]),
         ("pid", set_task(0)), ("ppid", set_task(1)), ("tid", set_task(2)), ("ptid", set_task(3)),
         ("time.+10s", shift_time(10_000_000_000)), ("time.-10s", shift_time(-10_000_000_000)))})
     Target(target.where, "FORK or EXIT record of a " + name.partition(".")[2]).add([""], {
         "%s.%s" % (name, end): change for end, change in (
             ("pid.known", set_known_task(0)), ("ppid.known", set_known_task(1)),
             ("tid.known", set_known_task(2)), ("ptid.known", set_known_task(3)),
-            ("body-time", lambda _, one: change_number_in_body(
-                require_live(one), 16, "Q", 1_000_000_000)), *TAILS.items())})
+            ("body-time", lambda _, record: change_number_in_body(
+                require_live(record), 16, "Q", 1_000_000_000)), *TAILS.items())})
 
 
 def make_thread_exit(case: Case, capture: Capture, pid: int, time: int) -> rd.Side:
-    tid = next(one.tid for one in case.code_samples if one.pid == pid and one.time > time)
+    tid = next(record.tid for record in case.code_samples if record.pid == pid
+               and record.time > time)
     return clone(capture.fork(pid, pid, time, tid, pid), kind=rd.EXIT)
 
 

@@ -114,10 +114,11 @@ def remove_records_of_type(case: Case, kind_of: int, share: float) -> Changes:
     """Deletes a share of the records of a type."""
     truth = case.truth
     slots = require(truth.find(kind_of), "the truth holds no such record")
-    gone = set(slots[::max(1, round(1 / share))])
+    removed = set(slots[::max(1, round(1 / share))])
     if kind_of == truth.PROCESS_START:
-        case.require_image_until_sampling(gone)
-    return pack_truth(truth, [slot for index, slot in enumerate(truth.slots) if index not in gone])
+        case.require_image_until_sampling(removed)
+    return pack_truth(truth,
+                      [slot for index, slot in enumerate(truth.slots) if index not in removed])
 
 
 # Judging needs these records in every case. The workloads' own tests check the other records.

@@ -69,9 +69,9 @@ class Made(Folder):
         self.write(json.dumps({**CELL, "kernel": label, "version": label + ".190-1", **cell}),
                    name, label, "cell.json")
         for case in cases:
-            own = (name, label, "cases", case["case"])
-            self.write(definition, *own, "case")
-            self.write(json.dumps({"cpus": cpus}), *own, "env.json")
+            path_parts = (name, label, "cases", case["case"])
+            self.write(definition, *path_parts, "case")
+            self.write(json.dumps({"cpus": cpus}), *path_parts, "env.json")
         return self.place(name)
 
     def store(self, *dirs: str, to: str | None = None) -> None:
@@ -87,9 +87,9 @@ class Made(Folder):
     def store_cell(self, label: str = "6.1", folder: str | None = None) -> str:
         return os.path.join(folder or self.store_dir, label + ".jsonl")
 
-    def compare(self, one: str, other: str, status: int, *says: str,
+    def compare(self, first: str, other: str, status: int, *says: str,
                 arguments: Sequence[str] = ()) -> str:
-        result = run_matrix("compare", one, other, "--folder", self.store_dir, *arguments)
+        result = run_matrix("compare", first, other, "--folder", self.store_dir, *arguments)
         self.assertEqual(result.returncode, status, result.stdout + result.stderr)
         for text in says:
             self.assertRegex(result.stdout, text)

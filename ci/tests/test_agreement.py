@@ -22,7 +22,8 @@ class Compared(unittest.TestCase):
                   dump: int = 4096) -> agreement.Pair:
         """Pairs two stacks of one sample. @ours, @theirs: return addresses, innermost first. perf
         prints each but the first minus 1, so @theirs is converted."""
-        pair = agreement.Unwound([(address - (at > 0), "") for at, address in enumerate(theirs)],
+        pair = agreement.Unwound([(address - (position > 0), "") for position, address
+                                  in enumerate(theirs)],
                                   list(outside), libdw, 0)
         return agreement.pair_stacks(
             {"pid": PID, "tid": PID, "time": 1, "chain": [], "frames": [hex(our) for our in ours],
@@ -93,8 +94,8 @@ class Classes(Compared):
         self.mappings.fork(11, PID)
         self.mappings.spaces[PID].execute()
         self.mappings.add(PID, FILE + 0x100000, 0x1000, 0, True, "/usr/bin/made")
-        at = FILE + 0x100000
-        self.assertEqual(self.classify([at, at + 9], [at]),
+        position = FILE + 0x100000
+        self.assertEqual(self.classify([position, position + 9], [position]),
                          "perf reads a file's tables where it lay before an exec")
         self.assertEqual(self.mappings.name(11, FILE), "/usr/bin/made")
         self.assertEqual(self.mappings.name(PID, FILE), "")
@@ -107,14 +108,16 @@ class Signals(Compared):
             file.flush()
             self.mappings.add(PID, 0x7f3000000000, 0x1000, 0, True, file.name)
             back = 0x7f3000000010
-            ours = {"pid": PID, "frames": [hex(one) for one in (FILE, back, FILE + 5, FILE + 9)]}
+            ours = {"pid": PID,
+                    "frames": [hex(frame) for frame in (FILE, back, FILE + 5, FILE + 9)]}
             for libdw, printed in ((False, back - 1), (True, back)):
                 theirs = agreement.Unwound([(FILE, ""), (printed, ""), (FILE + 5, ""),
                                             (FILE + 8, "")], [], libdw, 0)
                 pair = agreement.pair_stacks(ours, theirs, self.mappings)
                 self.assertEqual((pair.a, pair.common), (pair.b, 4))
-            for at, name in ((9, "sampled after sigreturn, which has no CFI"), (10, "unexplained")):
-                self.assertEqual(self.classify([back + at, FILE], [back + at]), name)
+            for position, name in ((9, "sampled after sigreturn, which has no CFI"),
+                                   (10, "unexplained")):
+                self.assertEqual(self.classify([back + position, FILE], [back + position]), name)
 
 
 class Lines(unittest.TestCase):

@@ -22,8 +22,8 @@ class Status(unittest.TestCase):
 
     def test_signal_waits_for_the_block(self) -> None:
         """A signal ends the program behind the block, and is handled as before from then on."""
-        old = signal.signal(signal.SIGTERM, status.stop)
-        self.addCleanup(signal.signal, signal.SIGTERM, old)
+        old_handler = signal.signal(signal.SIGTERM, status.stop)
+        self.addCleanup(signal.signal, signal.SIGTERM, old_handler)
         reached = 0
         for _ in range(2):
             with self.assertRaises(KeyboardInterrupt):
@@ -34,7 +34,7 @@ class Status(unittest.TestCase):
         self.assertIs(signal.getsignal(signal.SIGTERM), status.stop)
 
     def test_status_and_message_of_each_exception(self) -> None:
-        for error, wanted in (
+        for error, expected in (
                 (status.Refused("no"), (2, "x: no\n")),
                 (status.Missing("gone"), (4, "x: SKIP: gone\n")),
                 (status.Unusable("torn"), (99, "x: torn\n")),
@@ -43,7 +43,7 @@ class Status(unittest.TestCase):
                 (OSError(errno.ENOENT, "not there", "f"), (99, "x: f: not there\n")),
                 (KeyboardInterrupt(), (130,
                                        "x: interrupted; unfinished results were discarded\n"))):
-            self.assertEqual(self.catch_end(error), wanted)
+            self.assertEqual(self.catch_end(error), expected)
 
 
 class Process(Folder):

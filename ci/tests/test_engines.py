@@ -156,15 +156,15 @@ class HandOver(Folder):
 
     def test_lava(self) -> None:
         words = ["pass", "fail", "skip", "unknown", "skip", "fail", "unknown", "fail"]
-        wanted = [f"lava-test-case s.{result['outcome'].lower()} --result {word} "
+        expected = [f"lava-test-case s.{result['outcome'].lower()} --result {word} "
                   "--measurement 61.260 --units seconds" for result, word in zip(RESULTS, words)]
-        self.assertEqual(self.hand_over("lava").stdout.splitlines(), wanted)
+        self.assertEqual(self.hand_over("lava").stdout.splitlines(), expected)
         self.write("#!/bin/sh\necho \"lava-test-case $*\" >>\"$CALLS\"\n", "bin",
                    "lava-test-case", runs=True)
         done = self.hand_over("lava", CALLS=self.place("calls"),
                               PATH=self.place("bin") + ":" + os.environ["PATH"])
         self.assertEqual((done.returncode, done.stdout), (0, ""))
-        self.assertEqual(self.read("calls").splitlines(), wanted)
+        self.assertEqual(self.read("calls").splitlines(), expected)
 
     def test_tmt(self) -> None:
         done = self.hand_over("tmt", TMT_TEST_DATA=self.home)
@@ -216,30 +216,30 @@ class Definitions(unittest.TestCase):
         return scripts
 
     def test_lava(self) -> None:
-        found = self.load("ci", "engines", "lava.yaml")
-        self.assertEqual(found["metadata"]["format"], "Lava-Test Test Definition 1.0")
-        self.assertTrue(self.find_scripts("\n".join(found["run"]["steps"])))
-        for step in found["run"]["steps"]:
+        document = self.load("ci", "engines", "lava.yaml")
+        self.assertEqual(document["metadata"]["format"], "Lava-Test Test Definition 1.0")
+        self.assertTrue(self.find_scripts("\n".join(document["run"]["steps"])))
+        for step in document["run"]["steps"]:
             self.assertEqual(run("sh", "-n", "-c", step).returncode, 0, step)
         build = re.search(r"build='(.*?)'", files.read(os.path.join(CI, "setup"))).group(1).split()
-        self.assertLessEqual(set(build), set(found["install"]["deps"]))
+        self.assertLessEqual(set(build), set(document["install"]["deps"]))
 
     def test_tmt(self) -> None:
         self.assertEqual(files.read(os.path.join(ROOT, ".fmf", "version")), "1\n")
-        found = self.load("ci", "engines", "tmt.fmf")
-        self.assertTrue(self.find_scripts(found["/test"]["test"]))
-        self.assertEqual(found["/test"]["result"], "custom")
-        self.assertEqual(found["/plan"]["discover"]["test"], "/ci/engines/tmt/test")
+        document = self.load("ci", "engines", "tmt.fmf")
+        self.assertTrue(self.find_scripts(document["/test"]["test"]))
+        self.assertEqual(document["/test"]["result"], "custom")
+        self.assertEqual(document["/plan"]["discover"]["test"], "/ci/engines/tmt/test")
 
     def test_workflow(self) -> None:
-        found = self.load(".github", "workflows", "ci.yml")
-        self.assertEqual(set(found["jobs"]), {"check", "kernels", "matrix"})
-        for job in found["jobs"].values():
+        document = self.load(".github", "workflows", "ci.yml")
+        self.assertEqual(set(document["jobs"]), {"check", "kernels", "matrix"})
+        for job in document["jobs"].values():
             for step in job["steps"]:
                 self.assertTrue(("run" in step) != ("uses" in step), step)
                 self.find_scripts(step.get("run", ""))
         # The workflow's list of kernels equals the matrix's list.
-        listing = next(step["run"] for step in found["jobs"]["kernels"]["steps"]
+        listing = next(step["run"] for step in document["jobs"]["kernels"]["steps"]
                        if step.get("id") == "list")
         with tempfile.NamedTemporaryFile("r") as output:
             result = run("sh", "-c", listing, cwd=ROOT, env={"GITHUB_OUTPUT": output.name})
@@ -247,7 +247,7 @@ class Definitions(unittest.TestCase):
             line = output.read()
         versions = json.loads(line.partition("=")[2])
         self.assertGreaterEqual(len(versions), 10)
-        called = next(step["run"] for step in found["jobs"]["matrix"]["steps"]
+        called = next(step["run"] for step in document["jobs"]["matrix"]["steps"]
                       if "ci/matrix" in step.get("run", ""))
         usage = run(*MATRIX, "run", "--help").stdout
         for option in re.findall(r"(?<!\S)(--?\w+)", called):

@@ -60,14 +60,15 @@ LISTED = {
 
 
 def run_by(judge: Callable[[Crossing], Trial]) -> Callable[..., Iterator[Trial]]:
-    return lambda crossings, wanted=None: map(judge, crossings)
+    return lambda crossings, expected=None: map(judge, crossings)
 
 
 def fail_for(*needed: tuple[str, str]) -> Callable[[Crossing], Trial]:
     """Returns a function that judges a crossing: a failure if it has all items of @needed."""
     def judge(crossing: Crossing) -> Trial:
-        found = {Signature("m", "c")} if {*needed} <= {*crossing.items()} else set()
-        return Trial(crossing, "FAIL" if found else "PASS", "m: 1 with cause c", frozenset(found))
+        findings = {Signature("m", "c")} if {*needed} <= {*crossing.items()} else set()
+        return Trial(crossing, "FAIL" if findings else "PASS", "m: 1 with cause c",
+                     frozenset(findings))
     return judge
 
 
@@ -104,8 +105,8 @@ class Spaces(unittest.TestCase):
             make_capture("launch", boundaries=["before-open"]), make_capture("gated", gated=True)]})
         pairs = {frozenset(pair) for pair in space.list_pairs()}
         gated, other, gate = (CAPTURE, "gated"), (WORKLOAD, "other"), ("capture --gate", "open")
-        for one, two in ((gated, other), (gate, other), (gated, (AT, "before-open:map=9"))):
-            self.assertNotIn(frozenset({one, two}), pairs)
+        for crossing, two in ((gated, other), (gate, other), (gated, (AT, "before-open:map=9"))):
+            self.assertNotIn(frozenset({crossing, two}), pairs)
         self.assertIn(frozenset({gated, (WORKLOAD, "anon_exec")}), pairs)
         self.assertIn(frozenset({(CAPTURE, "launch"), (AT, "before-open:map=9")}), pairs)
         self.assertTrue(space.is_possible(gated, {WORKLOAD: "anon_exec"}))
@@ -132,8 +133,8 @@ class Spaces(unittest.TestCase):
 
     def test_the_program(self) -> None:
         """The real registry gives a space of all workloads."""
-        listed = process.run_or_raise([JITPROOF, "list", "--json"])
-        space = Space(jsonl.parse("list", 1, listed.encode()))
+        listing = process.run_or_raise([JITPROOF, "list", "--json"])
+        space = Space(jsonl.parse("list", 1, listing.encode()))
         self.assertGreater(len(space.values[WORKLOAD]), 20)
         self.assertIn("jitdump:cut", space.values[PUBLISH])
         self.assertIn("memfd", space.values["workload --backing"])
@@ -193,10 +194,10 @@ class Covers(unittest.TestCase):
         for _ in range(30):
             cover.add_unjudged(together)
         counts = []
-        for each in (cover, plain):
-            each.covered |= each.open
-            each.open.clear()
-            counts.append(sum(together.items() <= each.choose().items() for _ in range(99)))
+        for part in (cover, plain):
+            part.covered |= part.open
+            part.open.clear()
+            counts.append(sum(together.items() <= part.choose().items() for _ in range(99)))
         self.assertLess(3 * counts[0], counts[1])
 
     def test_explained(self) -> None:
@@ -260,24 +261,26 @@ class Learning(unittest.TestCase):
 
     def test_refusals_of_each_version(self) -> None:
         """What hunt has learned with a version of perf, it excludes for the next at once."""
-        found: list[Crossing] = [{"capture -z": "", PERF: version} for version in ("6.1", "6.12")]
-        crossings = [{**line.PLAIN, CAPTURE: "launch-by perf", **one} for one in found]
+        findings: list[Crossing] = [{"capture -z": "", PERF: version} for version
+                                    in ("6.1", "6.12")]
+        crossings = [{**line.PLAIN, CAPTURE: "launch-by perf", **trial} for trial in findings]
         hunt = make_hunt(Refusing({}), versions=("6.1", "6.12"))
         hunt.suspects[frozenset(crossings[0].items())] = {"capture -z": ""}
         with contextlib.redirect_stdout(io.StringIO()):
             for crossing in crossings:
                 hunt.learn(Trial(crossing, "SKIP", "perf %s: no -z" % crossing[PERF], frozenset()))
         self.assertEqual(hunt.cover.impossible,
-                         [frozenset(one.items()) for one in [*found, {"capture -z": ""}]])
+                         [frozenset(trial.items()) for trial in [*findings, {"capture -z": ""}]])
 
     def test_lack_of_evidence(self) -> None:
         """Hunt reduces no ERROR whose reason is a lack of samples."""
-        for why, found in (("too little evidence: judged.dump is 9", 0), ("perf inject ended", 1)):
+        for reason, found in (("too little evidence: judged.dump is 9", 0),
+                              ("perf inject ended", 1)):
             with tempfile.TemporaryDirectory() as folder:
                 hunt = make_hunt(Refusing({"no": "such"}), folder, ("6.1", "6.12"))
                 with contextlib.redirect_stdout(io.StringIO()):
-                    hunt.handle(Trial({**line.PLAIN, PERF: "6.1"}, "ERROR", why,
-                                      frozenset({Signature("ERROR", why)})))
+                    hunt.handle(Trial({**line.PLAIN, PERF: "6.1"}, "ERROR", reason,
+                                      frozenset({Signature("ERROR", reason)})))
                 self.assertEqual(len(hunt.clusters.found), found)
 
     def test_needed_runs(self) -> None:
@@ -315,7 +318,8 @@ class Beside(unittest.TestCase):
                                            folder=folder), Space(LISTED), Waiting())
             while hunt.running or hunt.reductions or hunt.wants_more():
                 hunt.step()
-        self.assertEqual([one.crossing for one in hunt.clusters.found.values()], [line.PLAIN])
+        self.assertEqual([crossing.crossing for crossing in hunt.clusters.found.values()],
+                         [line.PLAIN])
         self.assertEqual(hunt.progress.tried, 15)
 
 
@@ -349,8 +353,8 @@ class Probing(unittest.TestCase):
     missing = ""
 
     def find(self, refuses: Callable[[Crossing], bool], crossing: Crossing) -> Crossing | None:
-        def judge(one: Crossing) -> Trial:
-            return Trial(one, REJECTED if refuses(one) else "PASS", "", frozenset())
+        def judge(trial: Crossing) -> Trial:
+            return Trial(trial, REJECTED if refuses(trial) else "PASS", "", frozenset())
         _, items, missing = probing.find_impossible(self.space, judge(crossing), run_by(judge))
         if missing:
             self.missing = missing
@@ -358,14 +362,14 @@ class Probing(unittest.TestCase):
 
     def test_one_value(self) -> None:
         """A value that is refused with every workload and capture is impossible alone."""
-        self.assertEqual(self.find(lambda one: one.get(PUBLISH) == "map:late",
+        self.assertEqual(self.find(lambda crossing: crossing.get(PUBLISH) == "map:late",
                                    {**Reductions.crossing}), {PUBLISH: "map:late"})
 
     def test_plain_workload(self) -> None:
         """If a capture is refused only with the plain workload, only the two together are
         impossible."""
-        self.assertEqual(self.find(lambda one: one[CAPTURE] == "gated" and
-                                   one[WORKLOAD] == "anon_exec", {**Reductions.crossing}),
+        self.assertEqual(self.find(lambda crossing: crossing[CAPTURE] == "gated" and
+                                   crossing[WORKLOAD] == "anon_exec", {**Reductions.crossing}),
                          {CAPTURE: "gated", WORKLOAD: "anon_exec"})
 
     def test_own_workload(self) -> None:
@@ -373,24 +377,24 @@ class Probing(unittest.TestCase):
         excluded."""
         third = {**LISTED, "workloads": [*LISTED["workloads"], {"name": "third", "options": []}]}
         self.space = Space(third)
-        self.assertEqual(self.find(lambda one: one[CAPTURE] == "gated" and
-                                   one[WORKLOAD] != "third",
+        self.assertEqual(self.find(lambda crossing: crossing[CAPTURE] == "gated" and
+                                   crossing[WORKLOAD] != "third",
                                    {WORKLOAD: "other", CAPTURE: "gated", PUBLISH: "map"}),
                          {WORKLOAD: "other", CAPTURE: "gated"})
 
     def test_other_reason(self) -> None:
         """Reducing a crossing does not end at a part that is refused for another reason."""
         def judge(one: Crossing) -> Trial:
-            why = "" if PUBLISH not in one else "no map" if "inside" in one else "nothing inside"
-            return Trial(one, REJECTED if why else "PASS", why, frozenset())
+            reason = "" if PUBLISH not in one else "no map" if "inside" in one else "nothing inside"
+            return Trial(one, REJECTED if reason else "PASS", reason, frozenset())
         crossing = {**line.PLAIN, PUBLISH: "map", "inside": "1", "capture --user-only": ""}
         self.assertEqual(probing.find_impossible(self.space, judge(crossing), run_by(judge))[1:],
                          ({PUBLISH: "map", "inside": "1"}, ""))
 
     def test_absent_value(self) -> None:
         """Items that are refused because an option is missing are not impossible."""
-        self.assertIsNone(self.find(lambda one: "capture --user-only" in one and
-                                    "capture --stack" not in one, {**Reductions.crossing}))
+        self.assertIsNone(self.find(lambda crossing: "capture --user-only" in crossing and
+                                    "capture --stack" not in crossing, {**Reductions.crossing}))
         self.assertEqual(self.missing, "capture --stack")
 
 
@@ -399,11 +403,12 @@ class Clustering(unittest.TestCase):
         judge = fail_for((PUBLISH, "map"))
         clusters = Clusters(Space(LISTED), run_by(judge))
         crossing = {**line.PLAIN, PUBLISH: "map", "inside": "1"}
-        fresh = clusters.add(judge(crossing))
-        clusters.reduce(judge(crossing), fresh)
-        self.assertEqual([one.crossing for one in fresh], [{**line.PLAIN, PUBLISH: "map"}])
+        new_clusters = clusters.add(judge(crossing))
+        clusters.reduce(judge(crossing), new_clusters)
+        self.assertEqual([trial.crossing for trial in new_clusters],
+                         [{**line.PLAIN, PUBLISH: "map"}])
         self.assertEqual(clusters.add(judge(crossing)), [])
-        self.assertEqual([one.count for one in clusters.found.values()], [2])
+        self.assertEqual([trial.count for trial in clusters.found.values()], [2])
 
     def test_two_signatures(self) -> None:
         """A failure that the reduced crossing shows as well is not reduced again."""
@@ -416,9 +421,10 @@ class Clustering(unittest.TestCase):
         crossing = {**line.PLAIN, PUBLISH: "map", "inside": "1"}
         clusters = Clusters(Space(LISTED), run_by(judge))
         trial = Trial(crossing, "FAIL", "", both)
-        fresh = clusters.add(trial)
-        clusters.reduce(trial, fresh)
-        self.assertEqual([one.crossing for one in fresh], [{**line.PLAIN, PUBLISH: "map"}] * 2)
+        new_clusters = clusters.add(trial)
+        clusters.reduce(trial, new_clusters)
+        self.assertEqual([one.crossing for one in new_clusters],
+                         [{**line.PLAIN, PUBLISH: "map"}] * 2)
         self.assertEqual(len(runs), 2)
 
     def test_finding(self) -> None:
@@ -427,16 +433,16 @@ class Clustering(unittest.TestCase):
         found = frozenset({Signature("shown.frames", "perf.unwind-no-elf", "perf 7.3.4")})
         trial, clusters = Trial(crossing, "FAIL", "", found), Clusters(Space(LISTED),
                                                                        run_by(fail_for()))
-        fresh = clusters.add(trial)
-        clusters.reduce(trial, fresh)
-        self.assertEqual([one.crossing for one in fresh], [crossing])
+        new_clusters = clusters.add(trial)
+        clusters.reduce(trial, new_clusters)
+        self.assertEqual([one.crossing for one in new_clusters], [crossing])
 
     def test_signatures(self) -> None:
-        why = ("broken.chain: 3 with cause depth-limit (max-stack), which nothing allows\n"
+        reason = ("broken.chain: 3 with cause depth-limit (max-stack), which nothing allows\n"
                "mappings.extra: 1 with cause munmap, which nothing allows\n  2 of a line before\n"
                "names.unnamed: 9 of 30 with cause no-map; allowed <=0 (a limit)\n"
                "order.bad: 2 with cause cut; allowed at most the 1 dumps (a fault)")
-        self.assertEqual(find_signatures("FAIL", why, ""), {
+        self.assertEqual(find_signatures("FAIL", reason, ""), {
             Signature("broken.chain", "depth-limit (max-stack)"),
             Signature("names.unnamed", "no-map"), Signature("order.bad", "cut"),
             Signature("mappings.extra", "munmap")})
@@ -449,7 +455,7 @@ class Clustering(unittest.TestCase):
             "ERROR", "perf inject ended with 0 and wrote a file whose records do not follow each "
             "other", "perf 5.10.262")
         found = known.read_results(os.path.join(os.path.dirname(__file__), "../../results"))
-        self.assertEqual([found.find_id(one, {"inject": "perf"}) for one in unreadable],
+        self.assertEqual([found.find_id(crossing, {"inject": "perf"}) for crossing in unreadable],
                          ["perf.inject-offset"])
         crash, = find_signatures("CRASH", "perf inject was killed by signal 11 (Segmentation "
                                  "fault): without a word", "perf 7.3.4")
@@ -464,10 +470,10 @@ class Clustering(unittest.TestCase):
     def test_late_workloads(self) -> None:
         """A workload that ends before it is ready refuses its options. If it only needs more time,
         the crossing is possible."""
-        for outcome, why, expected in (
+        for outcome, reason, expected in (
                 ("ERROR", "the workload exited with status 2 before it was ready", REJECTED),
                 ("TIMEOUT", "the workload did not answer in time before it was ready", LATE)):
-            trial = make_trial({}, {"outcome": outcome, "why": why, "metrics": {}})
+            trial = make_trial({}, {"outcome": outcome, "why": reason, "metrics": {}})
             self.assertEqual((trial.outcome, trial.signatures), (expected, frozenset()))
             self.assertEqual(trial.is_refused, expected == REJECTED)
 
@@ -479,10 +485,10 @@ class Clustering(unittest.TestCase):
         result = {"books": accounts, "readers": [
             {"reader": "perf %s" % version, "answer": answer} for version, answer in
             (("6.1.1", "differs"), ("7.3.4", "agrees"), ("7.2.1", "differs"))]}
-        why = "shown.names: 1 with cause no-name, which nothing allows"
-        self.assertEqual(find_signatures("FAIL", why, "perf 7.3.4", result),
+        reason = "shown.names: 1 with cause no-name, which nothing allows"
+        self.assertEqual(find_signatures("FAIL", reason, "perf 7.3.4", result),
                          {Signature("shown.names", "no-name", "perf 6.1.1")})
-        absent = why.replace("names", "samples").replace("no-name", "process")
+        absent = reason.replace("names", "samples").replace("no-name", "process")
         self.assertEqual(find_signatures("FAIL", absent, "", result),
                          {Signature("shown.samples", "process", "perf 6.1.1"),
                           Signature("shown.samples", "process", "perf 7.2.1")})
@@ -497,7 +503,7 @@ class Recognition(unittest.TestCase):
         "case a full : w : launch"])
 
     def test_versions(self) -> None:
-        found = known.Findings(self.lines, known.read_titles(
+        findings = known.Findings(self.lines, known.read_titles(
             "(perf.old-bug, perf.two, perf.some-bug)"))
         for metric, cause, tools, expected in (
                 ("names.wrong", "hidden", "perf 6.1.187", "perf.old-bug"),
@@ -512,7 +518,7 @@ class Recognition(unittest.TestCase):
                 ("wrong.dump", "z", "perf 7.3.4", ""),
                 ("shown.frames", "perf.some-bug", "perf 7.3.4", "perf.some-bug"),
                 ("names.unnamed", "no-map", "perf 7.3.4", "")):
-            self.assertEqual(found.find_id(Signature(metric, cause, tools), {}), expected)
+            self.assertEqual(findings.find_id(Signature(metric, cause, tools), {}), expected)
 
     def test_crossings(self) -> None:
         """A crossing without the command or the options that a finding's title names is another
@@ -520,7 +526,7 @@ class Recognition(unittest.TestCase):
         titles = known.read_titles(
             "# A\n### `inject --jit` with `-b` or `-s` injects nothing - defect\n(`perf.old-bug`)\n"
             "### `record -p` - defect\n`python3 ci/findings perf.some-bug`\n")
-        found = known.Findings(self.lines, titles)
+        findings = known.Findings(self.lines, titles)
         old = Signature("names.wrong", "hidden", "perf 6.1.187")
         reading = Signature("shown.frames", "perf.some-bug", "perf 7.3.4")
         for signature, crossing, expected in (
@@ -529,12 +535,12 @@ class Recognition(unittest.TestCase):
                 (old, {"inject": "cut", "capture -s": ""}, ""),
                 (reading, {"capture": "attach-by perf"}, "perf.some-bug"),
                 (reading, {"capture": "attach"}, "")):
-            self.assertEqual(found.find_id(signature, crossing), expected)
+            self.assertEqual(findings.find_id(signature, crossing), expected)
 
     def test_relations(self) -> None:
         """A difference from a twin is known if a finding's title names the option that the twin
         lacks; one from our inject, if it names an option of the crossing."""
-        found = known.Findings(self.lines, known.read_titles(
+        findings = known.Findings(self.lines, known.read_titles(
             "### `inject --jit` does nothing for `record -z` - defect\n(perf.old-bug)\n"
             "### `inject --jit` of two - defect\n(perf.two)\n"))
         crossing = {"inject": "perf", "capture": "launch-by perf", "capture -z": ""}
@@ -546,16 +552,17 @@ class Recognition(unittest.TestCase):
                 ("broken.chain", "without -z", "perf 6.1.187", crossing, ""),
                 ("a.c", "against our inject", "perf 7.2.1", crossing, ""),
                 ("names.elf", "without -z", "perf 6.1.187", {**crossing, "inject": "cut"}, "")):
-            self.assertEqual(found.find_id(Signature(metric, cause, tools), crossing), expected)
+            self.assertEqual(findings.find_id(Signature(metric, cause, tools), crossing), expected)
 
     def test_the_results(self) -> None:
         """The files of this tree name findings, and the findings have titles."""
-        found = known.read_results(os.path.join(os.path.dirname(__file__), "../../results"))
-        self.assertIn("perf.memfd-map", {failure.finding for failure in found.failures})
-        self.assertEqual({one.finding for one in found.failures} - {*found.titles}, set())
+        findings = known.read_results(os.path.join(os.path.dirname(__file__), "../../results"))
+        self.assertIn("perf.memfd-map", {failure.finding for failure in findings.failures})
+        self.assertEqual({crossing.finding for crossing in findings.failures} - {*findings.titles},
+                         set())
         compressed = {"inject": "perf", "capture": "launch-by perf", "capture -z": ""}
         for metric, cause in (("names.unnamed", "hidden"), ("load.unnamed", "not-injected")):
-            self.assertEqual(found.find_id(Signature(metric, cause, "perf 7.3.4"), compressed),
+            self.assertEqual(findings.find_id(Signature(metric, cause, "perf 7.3.4"), compressed),
                              "perf.inject-compressed")
 
 
@@ -635,8 +642,8 @@ class Relating(unittest.TestCase):
         for name, differs in (("names.right", True), ("broken.dump", False)):
             trial = Trial({**self.crossing, INJECT: "perf"}, "PASS", "", frozenset(), ours,
                           {**ours, name: {"k": 2., "n": 4.}})
-            found = relations.Relations(Planted({"no": "such"})).check(trial).signatures
-            self.assertEqual(found, frozenset({Signature(name, "against our inject", "perf 6.1")}
+            findings = relations.Relations(Planted({"no": "such"})).check(trial).signatures
+            self.assertEqual(findings, frozenset({Signature(name, "against our inject", "perf 6.1")}
                                               if differs else ()))
 
 
@@ -657,22 +664,22 @@ class Resuming(unittest.TestCase):
         cover.add_lacking({"capture --user-only": ""}, PUBLISH)
         clusters.add(fail_for((PUBLISH, "map"))(crossing))
         state.save(self.folder, state.Progress(5, 7, {"FAIL": 1}), cover, clusters)
-        new, found = self.make()
+        new, findings = self.make()
         stored = state.read(self.folder)
-        progress = state.restore(self.folder, stored, new, found, 6)
+        progress = state.restore(self.folder, stored, new, findings, 6)
         self.assertEqual(progress, state.Progress(6, 7, {"FAIL": 1}))
         for name in ("covered", "open", "judged", "unjudged", "impossible", "lacking"):
             self.assertEqual(getattr(new, name), getattr(cover, name))
-        self.assertEqual(found.found, clusters.found)
+        self.assertEqual(findings.found, clusters.found)
 
     def test_log(self) -> None:
         """The log has a line for each crossing."""
-        for outcome, why in (("PASS", ""), ("FAIL", "m: 1\n  n: 2\n")):
-            state.log(self.folder, Trial({**line.PLAIN}, outcome, why, frozenset()))
+        for outcome, reason in (("PASS", ""), ("FAIL", "m: 1\n  n: 2\n")):
+            state.log(self.folder, Trial({**line.PLAIN}, outcome, reason, frozenset()))
         self.assertEqual(
-            [each.split("\t") for each in files.read(
+            [part.split("\t") for part in files.read(
                 os.path.join(self.folder, state.LOG)).splitlines()],
-            [[outcome, line.format_line(line.PLAIN), why, ""] for outcome, why in (
+            [[outcome, line.format_line(line.PLAIN), reason, ""] for outcome, reason in (
                 ("PASS", ""), ("FAIL", "m: 1 |   n: 2"))])
 
 

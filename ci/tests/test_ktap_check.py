@@ -86,8 +86,8 @@ class Rules(unittest.TestCase):
     def test_invalid_output(self) -> None:
         for text, (line, what) in BAD.items():
             with self.subTest(text):
-                found = ktap_check.check(text)
-                self.assertTrue([f for f in found if f[0] == line and what in f[1]], found)
+                findings = ktap_check.check(text)
+                self.assertTrue([f for f in findings if f[0] == line and what in f[1]], findings)
 
     def test_tap_around_ktap(self) -> None:
         text = "TAP version 13\n1..1\n# selftests: a: b\n# KTAP version 1\nok 1 selftests: a: b\n"

@@ -78,22 +78,22 @@ class Trees(Folder):
     def expect_finding(self, path: str, text: str, *parts: str, line: int | None = None) -> None:
         """Checks that a file gives exactly one finding, which contains all @parts; removes it."""
         self.write_file(path, text)
-        found = self.list_findings()
+        findings = self.list_findings()
         os.remove(self.place(path))
-        self.assertEqual(len(found), 1, found)
+        self.assertEqual(len(findings), 1, findings)
         place = f"{path}:{line}: " if line else f"{path}:"
-        self.assertTrue(found[0].startswith(place), found[0])
+        self.assertTrue(findings[0].startswith(place), findings[0])
         for part in parts:
-            self.assertIn(part, found[0])
+            self.assertIn(part, findings[0])
 
     def expect_clean(self, path: str, text: str) -> None:
         self.write_file(path, text)
         self.assertEqual(self.list_findings(), [])
 
     def test_violations(self) -> None:
-        for path, text, says, line in WRONG:
-            with self.subTest(says):
-                self.expect_finding(path, text, says, line=line)
+        for path, text, messages, line in WRONG:
+            with self.subTest(messages):
+                self.expect_finding(path, text, messages, line=line)
 
     def test_empty_tree(self) -> None:
         os.remove(self.place("harness/base/error.c"))
@@ -138,13 +138,13 @@ class Trees(Folder):
             self.expect_clean(good, text)
 
     def test_floors(self) -> None:
-        for path, name, says in (
+        for path, name, messages in (
                 ("harness/format/elf/a.c", "harness/model/space/b.h", "is above harness/format"),
                 ("harness/base/a.c", "harness/format/b.h", "harness/format is above harness/base"),
                 ("harness/judge/a.c", "harness/case/b.h", "harness/case is beside harness/judge"),
                 ("harness/run/a.c", "harness/report/b.h", "harness/report is beside harness/run"),
                 ("harness/repro/a.c", "harness/command/b.h", "is above harness/repro")):
-            self.expect_finding(path, SPDX + f'#include "{name}"\n', says, line=2)
+            self.expect_finding(path, SPDX + f'#include "{name}"\n', messages, line=2)
             self.write_file(path, SPDX + f'#include "{name}"\n')
             self.assertEqual(lint.check(self.home, False)[1],
                              "floors: 1 upward includes, 0 cycles of folders, 0 cycles of files")
@@ -166,9 +166,9 @@ class Trees(Folder):
             self.write_file(f"harness/base/f{number}.h", SPDX)
             self.write_file(f"harness/base/f{number}{suffix}",
                             SPDX + f'#include "harness/base/f{(number + 1) % length}.h"\n')
-        found = self.list_findings()
-        self.assertEqual(len(found), 1, found)
-        self.assertIn("cycle of files: harness/base/f0 -> harness/base/f1; ", found[0])
+        findings = self.list_findings()
+        self.assertEqual(len(findings), 1, findings)
+        self.assertIn("cycle of files: harness/base/f0 -> harness/base/f1; ", findings[0])
 
     def test_cycle_of_files(self) -> None:
         for length in (2, 3, 5):
@@ -214,15 +214,15 @@ class Trees(Folder):
     def test_format(self) -> None:
         self.write_file(".clang-format", "BasedOnStyle: LLVM\n")
         self.write_file("harness/base/a.c", SPDX + "int  a ;\n")
-        found = list(map(str, lint.check(self.home)[0]))
-        self.assertEqual(len(found), 1, found)
-        self.assertIn("run clang-format -i harness/base/a.c", found[0])
+        findings = list(map(str, lint.check(self.home)[0]))
+        self.assertEqual(len(findings), 1, findings)
+        self.assertIn("run clang-format -i harness/base/a.c", findings[0])
 
     def expect_tool_finding(self, path: str, text: str, says: str, line: int = 2) -> None:
         self.write_file(path, SPDX.replace("//", "#") + text)
-        found = list(map(str, lint.check(self.home)[0]))
-        self.assertEqual(len(found), 1, found)
-        self.assertIn(f"{path}:{line}: {says}", found[0])
+        findings = list(map(str, lint.check(self.home)[0]))
+        self.assertEqual(len(findings), 1, findings)
+        self.assertIn(f"{path}:{line}: {says}", findings[0])
         os.remove(self.place(path))
 
     @unittest.skipUnless(shutil.which("mypy"), "mypy is not installed")

@@ -137,12 +137,12 @@ class Bundle(Binary):
         self.assertEqual(self.read("out/e"), "")
 
     def test_torn_bundles_are_rejected(self) -> None:
-        whole = pack_memory(("f", b"/out/a", 3), ("p", b"xyz", 0))
+        complete_bundle = pack_memory(("f", b"/out/a", 3), ("p", b"xyz", 0))
         torn = {
             "empty": b"", "nothing left": b"\0" * 8192,
-            "head alone": whole[:100],
-            "not all": whole[:4096 + 10],
-            "another byte": whole[:4096 + 20] + b"!" + whole[4096 + 21:],
+            "head alone": complete_bundle[:100],
+            "not all": complete_bundle[:4096 + 10],
+            "another byte": complete_bundle[:4096 + 20] + b"!" + complete_bundle[4096 + 21:],
             "a record too few": pack_memory(("f", b"/out/a", 0), count=2),
             "a record too many": pack_memory(("f", b"/out/a", 0), ("f", b"/out/b", 0), count=1),
             "above": pack_memory(("f", b"/out/../x", 0)),
@@ -166,16 +166,16 @@ class Initramfs(unittest.TestCase):
         archive.add("a/b/c", initramfs.TEXT, b"text")
         data = archive.build_archive()
         self.assertEqual(data, archive.build_archive())
-        listed = subprocess.run("gzip -dc | cpio -t --quiet", shell=True, input=data,
+        listing = subprocess.run("gzip -dc | cpio -t --quiet", shell=True, input=data,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
-        if listed.returncode == 127:
+        if listing.returncode == 127:
             self.skipTest("cpio is not here")
-        self.assertEqual(listed.stdout.decode().split(), ["a", "a/b", "a/b/c", "proc"])
+        self.assertEqual(listing.stdout.decode().split(), ["a", "a/b", "a/b/c", "proc"])
 
     def test_libraries_and_loader_are_found(self) -> None:
-        found = initramfs.find_libraries(sys.executable)
-        self.assertTrue(any("libc.so" in path for path in found), found)
-        self.assertTrue(any("/ld-" in path for path in found), found)
+        libraries = initramfs.find_libraries(sys.executable)
+        self.assertTrue(any("libc.so" in path for path in libraries), libraries)
+        self.assertTrue(any("/ld-" in path for path in libraries), libraries)
 
 class Choice(unittest.TestCase):
     def make_package(self, name: str, version: str) -> kernels.Package:
@@ -214,9 +214,9 @@ class Choice(unittest.TestCase):
                 (names, ["x/a"], [("one", 1, ("x/a",), "")]),
                 ([*names, "x/c"], [], [("two", 2, ("x/b",), ""), ("one-1", 1, ("x/a", "y/a"), ""),
                                        ("one-2", 1, ("x/c",), "")]))
-        for known, globs, wanted in choices:
+        for known, globs, expected in choices:
             self.assertEqual(list(map(dataclasses.astuple, suites.make_groups(
-                config, known, "short", globs))), wanted)
+                config, known, "short", globs))), expected)
         for known, suite, glob in ((names, "short", "y/b"), (names, "long", "*"),
                                    (["x/a", "y/a"], "short", "*")):
             with self.subTest(glob, suite=suite), self.assertRaises(Refused):
@@ -226,7 +226,7 @@ class Choice(unittest.TestCase):
 class Configuration(Binary):
     def test_malformed_configuration(self) -> None:
         good = self.read(configuration.FILE).encode()
-        for data, says in ((b"a =", "value"), (b"", "kernels: expected a table"),
+        for data, messages in ((b"a =", "value"), (b"", "kernels: expected a table"),
                            (b"kernels = 3", "kernels: expected a table"),
                            (good.replace(b"flavour = ", b"color = "), "[kernels]: flavour"),
                            (good.replace(b"memory = 3072", b"memory = 'x'"), "[qemu]: memory"),
@@ -239,7 +239,7 @@ class Configuration(Binary):
             with self.assertRaises(Malformed) as raised:
                 configuration.load(path)
             self.assertTrue(str(raised.exception).startswith(path + ": "), raised.exception)
-            self.assertIn(says, str(raised.exception))
+            self.assertIn(messages, str(raised.exception))
         for command in ("kernels", "run"):
             result = process.run([*MATRIX, command, "--config", path,
                                   "--cache", self.place("cache")])
@@ -283,10 +283,10 @@ class Image(Binary):
         vmlinuz = self.write_bytes(self.make_image(), "vmlinuz")
         self.assertEqual(kernels.find_by_path(vmlinuz).package, "")
         slash = self.make_image().replace(b"6.12.117+deb12 ", b"6.12/../../etc ")
-        for bad in (self.write_bytes(self.make_image(b"...."), "other"),
+        for invalid_file in (self.write_bytes(self.make_image(b"...."), "other"),
                     self.write_bytes(slash, "slash"), self.place("none"), self.home):
-            with self.subTest(bad), self.assertRaises(Refused):
-                kernels.find_by_path(bad)
+            with self.subTest(invalid_file), self.assertRaises(Refused):
+                kernels.find_by_path(invalid_file)
 
 
 class Unjudged(Folder):
@@ -361,7 +361,7 @@ class Machines(Scripted):
 
     def test_lost_machines(self) -> None:
         hang = "\ntime.sleep(1000)\n"
-        for name, script, limits, why in (
+        for name, script, limits, reason in (
                 ("no boot", hang, {"boot": 1}, "it did not boot"),
                 ("no answer", UP + 'say("# 1 of 2: study/a: watched")' + hang, {"case": 1},
                  "no answer after '1 of 2: study/a'"),
@@ -376,20 +376,20 @@ class Machines(Scripted):
             with self.subTest(name):
                 result = self.make_result(script, limits=limits)
                 self.assertEqual(result["outcome"], "LOST")
-                self.assertIn(why, result["groups"][0]["reason"])
+                self.assertIn(reason, result["groups"][0]["reason"])
                 self.assertIsInstance(result["groups"][0]["last"], list)
                 self.assertFalse(os.path.exists(self.place("6.12/results.jsonl")))
 
     def test_interrupt_leaves_nothing(self) -> None:
         # Creates a link, which is complete at once: a file could exist before its text is written.
-        one = self.make(UP + "os.symlink(str(os.getpid()), %r)\ntime.sleep(1000)\n"
+        emulator = self.make(UP + "os.symlink(str(os.getpid()), %r)\ntime.sleep(1000)\n"
                         % self.place("pid"))
         with concurrent.futures.ThreadPoolExecutor() as pool:
-            ended = pool.submit(one.run)
+            ended = pool.submit(emulator.run)
             deadline = time.monotonic() + 240
             while not os.path.lexists(self.place("pid")) and time.monotonic() < deadline:
                 time.sleep(0.01)
-            one.stopped.set()
+            emulator.stopped.set()
             self.assertIsInstance(ended.exception(20), KeyboardInterrupt)
         with self.assertRaises(ProcessLookupError):
             os.kill(int(os.readlink(self.place("pid"))), 0)
@@ -417,5 +417,6 @@ class CommandLine(unittest.TestCase):
         words = qemu.make_command(qemu.Qemu("q", "10", ""), machine)
         self.assertEqual(words[:3], ["env", "LD_PRELOAD=./clock.so", "q"])
         self.assertIn("shift=3,sleep=off", words)
-        self.assertEqual([words[at + 1] for at, word in enumerate(words) if word == "-device"],
+        self.assertEqual([words[index + 1] for index, word in enumerate(words)
+                          if word == "-device"],
                          ["ivshmem-plain,memdev=output"])

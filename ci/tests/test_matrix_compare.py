@@ -8,17 +8,17 @@ from ci.tests.made_runs import DEFINITION, FACTS, Made, make_case, run_matrix
 
 
 class Compare(Made):
-    def store_runs(self, one: dict[str, Any] | None = None,
+    def store_runs(self, first: dict[str, Any] | None = None,
                   other: dict[str, Any] | None = None) -> tuple[str, str]:
         """Stores two runs in two folders and returns the paths."""
-        self.store(self.run_dir("one", **(one or {})))
+        self.store(self.run_dir("one", **(first or {})))
         after = self.place("after")
         self.store(self.run_dir("other", **(other or {})), to=after)
         return self.store_cell(), self.store_cell(folder=after)
 
     def compare_change(self, status: int, *says: str, arguments: Sequence[str] = (),
-                       **other: Any) -> str:
-        return self.compare(*self.store_runs(None, other), status, *says, arguments=arguments)
+                       **second: Any) -> str:
+        return self.compare(*self.store_runs(None, second), status, *says, arguments=arguments)
 
     def test_equal_runs(self) -> None:
         self.compare_change(0, "^1 pairs compared, 0 differences, 0 changed figures, "
@@ -73,9 +73,9 @@ class Compare(Made):
         self.compare(*self.store_runs(splat), 0)
 
     def compare_splats(self, before: list[str], after: list[str], status: int, *says: str) -> None:
-        both = [{"outcome": "SPLAT", "groups": [{"reason": line} for line in lines]}
+        folder = [{"outcome": "SPLAT", "groups": [{"reason": line} for line in lines]}
                 for lines in (before, after)]
-        self.compare(*self.store_runs(*both), status, *says)
+        self.compare(*self.store_runs(*folder), status, *says)
 
     def test_several_splats(self) -> None:
         self.compare_splats(["BUG: x"], ["BUG: y"], 1, "  6.1: BUG: x -> BUG: y\n", "1 regressions")
@@ -99,14 +99,14 @@ class Compare(Made):
         self.compare(lost, "6.1", 0, "0 pairs compared, ")
 
     def test_no_case_matches(self) -> None:
-        one, other = self.store_runs(None, {"cases": [make_case("a/one")]})
+        first, other = self.store_runs(None, {"cases": [make_case("a/one")]})
         for globs in (["b/*"], ["a/*", "--case", "b/*"]):
-            result = run_matrix("compare", one, other, "--case", *globs)
+            result = run_matrix("compare", first, other, "--case", *globs)
             self.assertEqual((result.returncode, result.stdout, result.stderr),
                              (2, "", "ci/matrix compare: no case matches b/*\n"))
         # The glob may match a case that is gone or new.
-        self.compare(one, other, 1, r"cases gone \(1\)", arguments=["--case", "a/two"])
-        self.compare(other, one, 0, r"new cases \(1\)", arguments=["--case", "a/two"])
+        self.compare(first, other, 1, r"cases gone \(1\)", arguments=["--case", "a/two"])
+        self.compare(other, first, 0, r"new cases \(1\)", arguments=["--case", "a/two"])
 
     def test_changed_figures(self) -> None:
         cases = [make_case("a/one", k=1), make_case("a/two")]
@@ -125,17 +125,18 @@ class Compare(Made):
         self.compare_change(0, "judged.chain: 1000 -> 999", cases=cases)
         others: tuple[dict[str, Any], ...] = ({"seed": 2}, {"suite": "full"}, {"label": "6.2"})
         for other in others:
-            one, after = self.run_dir("one"), self.run_dir("other%s" % other, cases=cases, **other)
-            self.compare(one, after, 0, " 0 changed figures")
+            first, after = self.run_dir("one"), self.run_dir("other%s" % other, cases=cases,
+                                                             **other)
+            self.compare(first, after, 0, " 0 changed figures")
         self.compare_change(0, " 0 changed figures", cases=[*cases, make_case("a/x")])
         # Selecting cases does not make the runs equal.
         self.compare_change(0, " 0 changed figures", cases=[*cases, make_case("a/x")],
                             arguments=["--case", "a/one"])
-        one = self.run_dir("one")
+        first = self.run_dir("one")
         self.run_dir("two", seed=2)
         both = self.place("both")
-        self.store(one, self.place("two"), to=both)
-        self.compare(one, both, 0, " 0 changed figures")
+        self.store(first, self.place("two"), to=both)
+        self.compare(first, both, 0, " 0 changed figures")
 
     def test_folders_labels_and_runs(self) -> None:
         self.run_dir("one", label="6.12")

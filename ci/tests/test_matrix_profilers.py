@@ -27,13 +27,14 @@ SKIPPED = b"case score/anon_exec full : anon_exec : attach-by libbpf_profile\n"
 
 def unpack(data: bytes, folder: str) -> dict[str, int]:
     """Unpacks an archive into @folder. Returns {path: mode} of all entries except devices."""
-    modes, at = dict[str, int](), 0
+    modes, offset = dict[str, int](), 0
     while True:
-        fields = [int(data[at + 6 + 8 * number:at + 14 + 8 * number], 16) for number in range(13)]
+        fields = [int(data[offset + 6 + 8 * number:offset + 14 + 8 * number], 16) for number
+                  in range(13)]
         mode, size, length = fields[1], fields[6], fields[11]
-        name = data[at + 110:at + 110 + length - 1].decode()
-        body = at + 110 + length + (-(110 + length) % 4)
-        at = body + size + (-size % 4)
+        name = data[offset + 110:offset + 110 + length - 1].decode()
+        body = offset + 110 + length + (-(110 + length) % 4)
+        offset = body + size + (-size % 4)
         if name == "TRAILER!!!":
             return modes
         path = os.path.join(folder, name)
@@ -86,7 +87,7 @@ class Archive(Shelf):
         if os.geteuid() or not chroot:
             self.skipTest("needs chroot, and root")
         files.write(guest + "/dev/null", "")
-        for words, said in (
+        for words, output in (
                 (["/bin/peers/bin/profile-libbpf", "profile 5"], r"profile 5\n"),
                 # The adapter expects its version after the word `profile`; echo prints none.
                 (["/bin/python3", "-B", "-I", "-S", "/bin/profiler/libbpf_profile.py", "version"],
@@ -95,7 +96,7 @@ class Archive(Shelf):
             result = process.run([chroot, guest, *words], env={
                 "PATH": "/bin", "JITPROOF_PEERS": "/bin/peers", "JITPROOF_ADAPTING":
                 "/bin/profiler"})
-            self.assertRegex(result.stdout, r"\A%s\Z" % said)
+            self.assertRegex(result.stdout, r"\A%s\Z" % output)
             self.assertEqual(result.stderr, "")
 
     def test_archive_is_reproducible(self) -> None:
@@ -108,9 +109,9 @@ class Archive(Shelf):
         options = argparse.Namespace(guest=JITPROOF, init=sys.executable, peers=self.shelf,
                                      seed=1, no_facts=False)
         missing = dict[str, str]()
-        made = cmd_run.build_initrds(options, [GROUP, suites.Group("one", 1, ("a/b",))], {},
+        initrds = cmd_run.build_initrds(options, [GROUP, suites.Group("one", 1, ("a/b",))], {},
                                      missing)
-        self.assertEqual((list(made), list(missing)), (["one"], ["libbpf_profile"]))
+        self.assertEqual((list(initrds), list(missing)), (["one"], ["libbpf_profile"]))
 
 
 class Suite(unittest.TestCase):
@@ -121,11 +122,11 @@ class Suite(unittest.TestCase):
     def test_scenes_by_profiler(self) -> None:
         names = suites.list_names(self.CONFIG, "profilers", JITPROOF)
         self.assertIn("otel/prefork", names)
-        found = suites.make_groups(self.CONFIG, names, "profilers", [])
-        self.assertEqual([(group.profiler, group.scene_names) for group in found],
+        groups = suites.make_groups(self.CONFIG, names, "profilers", [])
+        self.assertEqual([(group.profiler, group.scene_names) for group in groups],
                          [("perf", ["anon_exec"]), ("otel", ["anon_exec", "prefork"])])
-        found = suites.make_groups(self.CONFIG, names, "profilers", ["*/prefork"])
-        self.assertEqual([group.cases for group in found], [("otel/prefork",)])
+        groups = suites.make_groups(self.CONFIG, names, "profilers", ["*/prefork"])
+        self.assertEqual([group.cases for group in groups], [("otel/prefork",)])
 
     def test_committed_suites_name_known_peers(self) -> None:
         config = cmd_run.configuration.load(cmd_run.configuration.FILE)
@@ -235,14 +236,14 @@ class Kept(Folder):
         self.assertFalse(os.path.exists(self.place("kept", "6.9.jsonl")))
 
     def test_comparison_with_the_other_board(self) -> None:
-        found = stored_page.parse_cells(BOARD)
-        self.assertEqual(found["otel", "storm"], "ok")
-        self.assertEqual(scores.parse_verdicts(found["perf", "fork_exec"]),
+        groups = stored_page.parse_cells(BOARD)
+        self.assertEqual(groups["otel", "storm"], "ok")
+        self.assertEqual(scores.parse_verdicts(groups["perf", "fork_exec"]),
                          {("right", "wrong"), ()})
         board = scores.Board("perf", [scores.Kernel({"kernel": "6.9"}, [
             {**make_row("fork_exec", **GOOD), "profiler": "perf", "version": "1"},
             {**make_row("storm", **GOOD), "profiler": "perf", "version": "1"}])])
-        self.assertEqual([scores.needs_explanation(board, scene, found["perf", scene])
+        self.assertEqual([scores.needs_explanation(board, scene, groups["perf", scene])
                           for scene in ("fork_exec", "storm")], [False, True])
 
     def test_committed_page_is_up_to_date(self) -> None:

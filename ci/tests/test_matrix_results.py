@@ -37,11 +37,11 @@ class Store(Made):
                                        make_case("a/two")], seed=1,
                              command=["run", "--seed", "1"])
         self.store(first, other)
-        made = stored.load(self.store_cell())
-        self.assertEqual(made.header["seeds"], [1, 3])
+        cell = stored.load(self.store_cell())
+        self.assertEqual(cell.header["seeds"], [1, 3])
         # Each seed has its own command.
-        self.assertEqual(made.header["command"], "run --seed 1; run --seed 3")
-        one = made.cases["a/one"]
+        self.assertEqual(cell.header["command"], "run --seed 1; run --seed 3")
+        one = cell.cases["a/one"]
         self.assertEqual(one["metrics"]["broken.chain"], [3, 150])
         self.assertEqual((one["outcome"], one["outcomes"]), ("FAIL", ["FAIL", "PASS"]))
         self.assertEqual((one["judged"], one["distinct"]), ({"chain": 150}, 40))
@@ -82,8 +82,8 @@ class Store(Made):
 
     def test_paths_of_the_machine_are_replaced(self) -> None:
         own = self.place("run", "6.1")
-        why = "0.5 of 6.1. In %s/x, %s.partial/x, %s: no %s2/y, a%s." % ((own,) * 5)
-        self.run_dir("run", [make_case("a/one", "ERROR", why)])
+        reason = "0.5 of 6.1. In %s/x, %s.partial/x, %s: no %s2/y, a%s." % ((own,) * 5)
+        self.run_dir("run", [make_case("a/one", "ERROR", reason)])
         for number, (cwd, folder) in enumerate(((self.home, "run"), (self.place("run"), "."),
                                                 (self.place("run"), "6.1"), (own, "."),
                                                 (own, ".."), ("/", own))):
@@ -122,8 +122,8 @@ class Hostile(Made):
 
     def test_invalid_json(self) -> None:
         self.expect_message(": is empty", [])
-        for line, says in (("[" * 10, "a JSON value"), ("[]", "an object")):
-            self.expect_message(":1: expected " + says, [line + "\n"])
+        for line, messages in (("[" * 10, "a JSON value"), ("[]", "an object")):
+            self.expect_message(":1: expected " + messages, [line + "\n"])
 
     def test_missing_lines(self) -> None:
         self.expect_message(":1: the header announces 2 cases, the file has 1",
@@ -147,12 +147,12 @@ class Hostile(Made):
             ("cell.json", remove_key(CELL, "kernel"), "6.1: a file lacks 'kernel'"),
             ("results.jsonl", {"case": "x"}, "results.jsonl:1: case 'x' has no folder"),
             ("facts.jsonl", {"value": 1}, "6.1: a file lacks 'fact'"))
-        for file, record, says in records:
+        for file, record, messages in records:
             folder = self.run_dir("run")
             self.write(json.dumps(record) + "\n", folder, "6.1", file)
             result = run_matrix("store", "--to", self.place("to"), folder)
             self.assertEqual(result.returncode, 99, result.stdout)
-            self.assertIn(says, result.stderr)
+            self.assertIn(messages, result.stderr)
             self.assertNotIn("Traceback", result.stderr)
 
 
@@ -187,12 +187,12 @@ class Report(Made):
         text = self.make()
         links = re.findall(r"\[([^]]*)\]\(matrix/([^)#]+)#L(\d+)\)", text)
         self.assertGreater(len(links), 20)
-        for said, file, line in links:
+        for sentence, file, line in links:
             record = json.loads(self.read(self.store_dir, file).splitlines()[int(line) - 1])
             label = file.removesuffix(".jsonl")
-            if said in ("PASS", "FAIL", "CRASH SIGSEGV"):
+            if sentence in ("PASS", "FAIL", "CRASH SIGSEGV"):
                 outcome = "%s %s" % (record["outcome"], record.get("crashed", ""))
-                self.assertEqual(outcome.strip(), said)
+                self.assertEqual(outcome.strip(), sentence)
             self.assertTrue(record["id"] == label or record["id"].startswith(label + " "))
 
     def test_fact_tables(self) -> None:
@@ -220,7 +220,7 @@ class Report(Made):
                    for label in ("5.10", "6.1", "6.12")]
         changed = {name for names in summary.find_changed_cases(kernels).values() for name in names}
         for name in {name for kernel in kernels for name in kernel.cases}:
-            outcomes = {made.cases[name]["outcome"] for made in kernels if name in made.cases}
+            outcomes = {cell.cases[name]["outcome"] for cell in kernels if name in cell.cases}
             self.assertEqual(name in changed, len(outcomes) > 1, name)
         self.assertTrue(changed)
 
@@ -248,31 +248,31 @@ class Report(Made):
 class Versions(unittest.TestCase):
 
     def test_explanations_apply_to_overlapping_ranges(self) -> None:
-        why = {"fact": "uprobe.*", "from": "6.1", "to": "6.12", "why": "", "source": ""}
+        reason = {"fact": "uprobe.*", "from": "6.1", "to": "6.12", "why": "", "source": ""}
         for before, after, wanted in (
                 ("6.1", "6.12", True), ("6.1", "6.6", True), ("6.6", "6.12", True),
                 ("5.10", "7.3", True), ("5.10", "6.1", False), ("6.12", "6.16", False)):
-            self.assertEqual(bool(explained.find_explanations([why], "uprobe.x", before, after)),
+            self.assertEqual(bool(explained.find_explanations([reason], "uprobe.x", before, after)),
                              wanted, (before, after))
-        self.assertFalse(explained.find_explanations([why], "merge.x", "6.1", "6.12"))
+        self.assertFalse(explained.find_explanations([reason], "merge.x", "6.1", "6.12"))
 
     def test_explanations_of_architectures(self) -> None:
-        why = {"fact": "chain.*", "architecture": "aarch64", "why": "", "source": ""}
+        reason = {"fact": "chain.*", "architecture": "aarch64", "why": "", "source": ""}
         for before, after, wanted in (("6.1", "6.1-aarch64", True), ("6.1", "6.12", False),
                                       ("6.1-aarch64", "6.12-aarch64", False)):
-            self.assertEqual(bool(explained.find_explanations([why], "chain.x", before, after)),
+            self.assertEqual(bool(explained.find_explanations([reason], "chain.x", before, after)),
                              wanted, (before, after))
 
     def test_predecessor(self) -> None:
         """A kernel is compared with the one before of its architecture; the first kernel of an
         architecture, with the same version on x86-64."""
         labels = ["6.1", "6.12", "6.1-aarch64", "6.12-aarch64", "7.0-aarch64"]
-        made = [stored.Stored("", {"label": label, "kind": "kernel"}, {}, {"x": {}})
+        cell = [stored.Stored("", {"label": label, "kind": "kernel"}, {}, {"x": {}})
                 for label in labels]
-        found = [stored.find_predecessor(made, at, "x") for at in range(len(made))]
-        self.assertEqual([one.label if one else "" for one in found],
+        found = [stored.find_predecessor(cell, index, "x") for index in range(len(cell))]
+        self.assertEqual([predecessor.label if predecessor else "" for predecessor in found],
                          ["", "6.1", "6.1", "6.1-aarch64", "6.12-aarch64"])
-        self.assertEqual(sorted(made, key=lambda one: one.sort_key), made)
+        self.assertEqual(sorted(cell, key=lambda predecessor: predecessor.sort_key), cell)
 
 
 class Committed(unittest.TestCase):

@@ -44,9 +44,9 @@ class Tools(Made):
 
     def run_tools(self, *arguments: str, run: str = "made/6.1", status: int = 0,
                   perf: str = "6.12") -> subprocess.CompletedProcess[str]:
-        more = {"CALLS": self.place("calls"), "RUN": self.place(run) if run else "",
+        variables = {"CALLS": self.place("calls"), "RUN": self.place(run) if run else "",
                 "STATUS": str(status)}
-        with unittest.mock.patch.dict(os.environ, more):
+        with unittest.mock.patch.dict(os.environ, variables):
             return run_matrix("tools", "--jitproof", self.jitproof, "--perf-dir",
                               self.place("perf"),
                               "-o", self.place("out"), "--perf", perf, *arguments)
@@ -59,12 +59,12 @@ class Tools(Made):
         self.assertEqual(self.read_calls(), ["%s run --set=full --seed 7 -o %s a/*" % (
             self.place("perf", "trixie", "perf"), self.place("out", "perf-6.12"))])
         self.store(self.place("out"))
-        made = stored.load(self.store_cell("perf-6.12"))
-        self.assertEqual((made.header["version"], made.header["package"], made.header["exact"]),
+        cell = stored.load(self.store_cell("perf-6.12"))
+        self.assertEqual((cell.header["version"], cell.header["package"], cell.header["exact"]),
                          ("6.12.107", "linux-perf_6.12.107-1_amd64", False))
-        self.assertEqual(made.header["command"],
+        self.assertEqual(cell.header["command"],
                          "python3 ci/matrix tools --perf 6.12 --seed 7 --case 'a/*'")
-        self.assertEqual((made.cases["a/one"]["crashed"], made.cases["a/one"]["smp"]),
+        self.assertEqual((cell.cases["a/one"]["crashed"], cell.cases["a/one"]["smp"]),
                          ("SIGSEGV", 2))
         # Expect that results are not overwritten.
         self.assertEqual(self.run_tools().returncode, 99)

@@ -29,8 +29,8 @@ static int less(int a, int b)
 
 class Operators(unittest.TestCase):
     def compare_change(self, number: int) -> set[str]:
-        return {one.new.strip() for one in operators.make_file_mutants("a.c",
-                                                                       C) if one.line == number}
+        return {mutant.new.strip() for mutant in operators.make_file_mutants("a.c",
+                                                                       C) if mutant.line == number}
 
     def test_changes_of_a_condition(self) -> None:
         self.assertEqual(self.compare_change(5), {
@@ -38,10 +38,10 @@ class Operators(unittest.TestCase):
             "if (a < b || b != 0)", "if (!(a < b && b != 0))", "if (a < b && b != 1)"})
 
     def find_new(self, line: str) -> dict[str, set[str]]:
-        found: dict[str, set[str]] = {}
+        by_operator: dict[str, set[str]] = {}
         for operator, new in operators.make_line_mutants("\t" + line):
-            found.setdefault(operator, set()).add(new.strip())
-        return found
+            by_operator.setdefault(operator, set()).add(new.strip())
+        return by_operator
 
     def test_classes_of_defects(self) -> None:
         changes: tuple[tuple[str, str, str], ...] = (
@@ -67,19 +67,21 @@ class Operators(unittest.TestCase):
         self.assertEqual(self.compare_change(7), {";"})
 
     def test_comments_and_declarations_stay(self) -> None:
-        self.assertEqual({one.line for one in operators.make_file_mutants("a.c", C)}, {5, 6, 7, 8})
-        self.assertEqual({one.function for one in operators.make_file_mutants("a.c", C)}, {"less"})
+        self.assertEqual({mutant.line for mutant in operators.make_file_mutants("a.c", C)},
+                         {5, 6, 7, 8})
+        self.assertEqual({mutant.function for mutant in operators.make_file_mutants("a.c", C)},
+                         {"less"})
 
 
 class Choice(unittest.TestCase):
     def test_choice_is_stable_and_spread_over_operators(self) -> None:
         mutants = list(operators.make_file_mutants("a.c", C))
         chosen = choice.choose(mutants, 4)
-        self.assertEqual(len({one.line for one in chosen}), 4)
-        self.assertEqual(len({one.operator for one in chosen}), 4)
+        self.assertEqual(len({mutant.line for mutant in chosen}), 4)
+        self.assertEqual(len({mutant.operator for mutant in chosen}), 4)
         moved = list(operators.make_file_mutants("a.c", "/* one line more */\n" + C))
-        self.assertEqual({one.key() for one in chosen},
-                         {one.key() for one in choice.choose(moved[::-1], 4)})
+        self.assertEqual({mutant.key() for mutant in chosen},
+                         {mutant.key() for mutant in choice.choose(moved[::-1], 4)})
 
     def test_all_where_there_are_few(self) -> None:
         self.assertEqual(len(choice.choose(list(operators.make_file_mutants("a.c", C)), 99)), 4)
@@ -118,9 +120,9 @@ class Blocks(Folder):
             bits = self.place("bits%d" % len(arguments))
             process.run([binary, *arguments], env={"MUTANTS_TRACE": bits})
             data = files.read_bytes(bits)
-            ran = {number for (_, number), places in blocks.items()
-                   if any(data[at // 8] >> at % 8 & 1 for at in places)}
-            self.assertEqual(ran & {7, 9, 11}, {line} | ({7} if arguments else set()))
+            lines_run = {number for (_, number), places in blocks.items()
+                   if any(data[bit_number // 8] >> bit_number % 8 & 1 for bit_number in places)}
+            self.assertEqual(lines_run & {7, 9, 11}, {line} | ({7} if arguments else set()))
 
 
 class Failing(oracles.Oracle):
@@ -169,8 +171,8 @@ class Killed(Folder):
 class Survivors(Folder):
     def test_stale_survivors(self) -> None:
         mutant = next(iter(operators.make_file_mutants("a.c", C)))
-        gone = (*mutant.key()[:2], "no such line", ";")
-        self.assertEqual(survivors.find_stale([mutant], [mutant.key(), gone]), [gone])
+        stale_key = (*mutant.key()[:2], "no such line", ";")
+        self.assertEqual(survivors.find_stale([mutant], [mutant.key(), stale_key]), [stale_key])
 
     def test_committed_list_is_not_stale(self) -> None:
         known = survivors.read(ROOT)

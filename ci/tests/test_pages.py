@@ -61,18 +61,18 @@ class Pages(unittest.TestCase):
         """Two neighbours have the same colour where their values are equal. A value that differs
         from its predecessor's has a reason, which the equal values after it share."""
         facts = self.load("matrix.html")["tables"][0]
-        order = [made for made in stored.load_folder(stored.FOLDER)
-                 if made.label in facts["columns"]]
-        kernels = {made.label: made for made in order}
+        order = [cell for cell in stored.load_folder(stored.FOLDER)
+                 if cell.label in facts["columns"]]
+        kernels = {cell.label: cell for cell in order}
         changes = 0
         for row in facts["rows"]:
             for at in range(1, len(row["cells"])):
-                one, other = row["cells"][at - 1:at + 1]
-                if not one or not other:
+                left_cell, other = row["cells"][at - 1:at + 1]
+                if not left_cell or not other:
                     continue
                 values = [kernels[label].facts[row["name"]]["value"]
                           for label in facts["columns"][at - 1:at + 1]]
-                self.assertEqual(one["grade"] == other["grade"], values[0] == values[1])
+                self.assertEqual(left_cell["grade"] == other["grade"], values[0] == values[1])
                 before = stored.find_predecessor(order, at, row["name"])
                 changed = before is not None and before.facts[row["name"]]["value"] != values[1]
                 earlier = row["cells"][order.index(before)] if before else {}
@@ -122,7 +122,7 @@ class Pages(unittest.TestCase):
                 self.assertLessEqual(browser.evaluate("document.documentElement.scrollWidth"), 390)
             browser.evaluate("document.getElementById('row').value = %s; document.getElementById("
                              "'row').dispatchEvent(new Event('input'))" % json.dumps(row["name"]))
-            wanted = sum(row["name"] in other["name"] for other in table["rows"])
+            wanted = sum(row["name"] in right_cell["name"] for right_cell in table["rows"])
             self.assertIn("%d of %d rows" % (wanted, len(table["rows"])),
                           browser.read_text("#table1 p"))
             browser.click("[data-cell=%s]" % json.dumps(name))
@@ -131,7 +131,7 @@ class Pages(unittest.TestCase):
             self.assertTrue(browser.evaluate(
                 "(({ top, bottom }) => 0 < top && bottom <= innerHeight)"
                 "(document.getElementById('cell').getBoundingClientRect())"))
-            shown, address = browser.read_text("#cell"), browser.evaluate("location.href")
+            output, address = browser.read_text("#cell"), browser.evaluate("location.href")
             browser.open(address)
-            self.assertEqual(browser.read_text("#cell"), shown)
+            self.assertEqual(browser.read_text("#cell"), output)
             self.assertEqual(browser.errors, [])

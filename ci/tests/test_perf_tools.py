@@ -50,8 +50,8 @@ class Tools(Folder):
     def test_find_fetched_perf(self) -> None:
         home = self.make_fake_suite("trixie", "6.12.107")
         self.make_fake_suite("bookworm", "6.1.187")
-        for wanted in ("trixie", "6.12", "6.12.107"):
-            perf = perf_tools.find(self.home, wanted)
+        for expected in ("trixie", "6.12", "6.12.107"):
+            perf = perf_tools.find(self.home, expected)
             self.assertEqual((perf.suite, perf.version, perf.path, perf.number),
                              ("trixie", "6.12.107", home + "/perf", (6, 12, 107)))
         self.assertEqual(perf.packages, ("linux-perf_6.12.107",))

@@ -10,8 +10,8 @@ RIGHT = {"main;outer;hot": 500, "main;warm": 300, "main;deep;warm": 150, "main;s
 
 
 class Judging(unittest.TestCase):
-    def judge(self, found: dict[str, int], evidence: float = 1000) -> str:
-        return "; ".join(profilers.find_wrong_shares(TRUTH, found, evidence))
+    def judge(self, findings: dict[str, int], evidence: float = 1000) -> str:
+        return "; ".join(profilers.find_wrong_shares(TRUTH, findings, evidence))
 
     def test_correct_profile(self) -> None:
         self.assertEqual(self.judge(RIGHT), "")

@@ -68,9 +68,9 @@ class Scoreboard(Folder):
     def test_resumed_round_repeats_nothing(self) -> None:
         """A scene runs only once in a round, with the same build."""
         self.write("", "build", "stuck")
-        status, said = self.run_board()
-        self.assertEqual(status, 99, said)
-        self.assertIn("perf stuck: it is stuck", said)
+        status, output = self.run_board()
+        self.assertEqual(status, 99, output)
+        self.assertIn("perf stuck: it is stuck", output)
         self.assertEqual(self.read_calls(), ["perf shaky 1", "perf steady 1", "perf stuck 1"])
         self.assertEqual(self.run_board("--minutes=0")[0], 3)
         os.unlink(self.place("build", "stuck"))
@@ -101,11 +101,11 @@ class Scoreboard(Folder):
     def test_cells_that_vary(self) -> None:
         self.assertIn("0 of 0 cells", self.run_board()[1])
         self.assertIn("| shaky | ok |", files.read(self.place("page")))
-        status, said = self.run_board()
-        self.assertEqual(status, 0, said)
-        self.assertIn("perf shaky varies: ok / wrong 1\n1 of 3 cells", said)
-        self.assertIn("no reason yet: perf shaky\n", said)
-        self.assertIn("no cause yet: perf shaky: names.wrong: moonlight (1)", said)
+        status, output = self.run_board()
+        self.assertEqual(status, 0, output)
+        self.assertIn("perf shaky varies: ok / wrong 1\n1 of 3 cells", output)
+        self.assertIn("no reason yet: perf shaky\n", output)
+        self.assertIn("no cause yet: perf shaky: names.wrong: moonlight (1)", output)
         self.run_board()
         self.run_board()
         text = files.read(self.place("page"))
@@ -123,8 +123,8 @@ class Scoreboard(Folder):
 
     def test_missing_profiler(self) -> None:
         """Expects that only one scene runs, and that no page is made without a profiler."""
-        status, said = self.run_board(profiler="samply")
-        self.assertEqual((status, said.splitlines()[-1]), (4, "no profiler is here"))
+        status, output = self.run_board(profiler="samply")
+        self.assertEqual((status, output.splitlines()[-1]), (4, "no profiler is here"))
         self.assertEqual(self.read_calls(), ["samply shaky 1"])
         self.assertFalse(os.path.exists(self.place("page")))
         self.run_board("--profiler=perf", profiler="samply")
@@ -160,9 +160,10 @@ class Scoreboard(Folder):
     def test_evidence(self) -> None:
         """A cause needs a finding, or source and sample; without, page and cell are marked."""
         text = {"text": "walks by tables: unwind() in walk.c"}
-        whole = {**text, "source": "walk.c unwind()", "sample": "7f00 7f10"}
+        complete_cause = {**text, "source": "walk.c unwind()", "sample": "7f00 7f10"}
         for entry, proven in ((text, False), ({**text, "source": "walk.c unwind()"}, False),
-                              (whole, True), ({"text": "asks no map (perf.memfd-map)"}, True),
+                              (complete_cause, True), ({"text": "asks no map (perf.memfd-map)"},
+                                                       True),
                               ({"text": "has no times", "by": "scene"}, True),
                               ({"text": "unconfirmed: why"}, False)):
             self.assertEqual(page.is_confirmed(page.mark_text(entry)), proven, entry)
@@ -174,7 +175,7 @@ class Scoreboard(Folder):
         text = files.read(os.path.join(page.ROOT, "results", "PROFILERS.md"))
         findings = files.read(os.path.join(page.ROOT, "results", "FINDINGS.md"))
         known = page.read_known("known")
-        marked = {one["text"] for one in known}
+        marked = {cause["text"] for cause in known}
         for one in known:
             cited = page.FINDING.search(one["text"])
             if cited and cited[0] != "(FINDINGS.md)":
@@ -183,11 +184,11 @@ class Scoreboard(Folder):
         rows = {cells[0]: cells for cells in split if len(cells) > 5}
         labels = {scene: label for label, scene in page.ASKED}
         for place, (profiler, section) in enumerate(stored_page.parse_sections(text).items()):
-            for scene, (_, why, _) in section.reasons.items():
-                rest = why
+            for scene, (_, reason, _) in section.reasons.items():
+                rest = reason
                 for known_text in sorted(marked, key=len, reverse=True):
                     rest = rest.replace(known_text, "")
                 self.assertEqual(rest.strip("; "), "", (profiler, scene))
                 cell = rows[labels.get(scene, scene)][place + 1]
                 self.assertEqual(cell.endswith(page.DOUBT),
-                                 not why or page.UNCONFIRMED in why, (profiler, scene))
+                                 not reason or page.UNCONFIRMED in reason, (profiler, scene))

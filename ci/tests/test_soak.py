@@ -45,7 +45,7 @@ class Expected(unittest.TestCase):
     row = Condition("busy", "", lambda _: None, ("too little evidence",), ("noexec",))
 
     def test_expected_outcomes(self) -> None:
-        for outcome, why, idle, wanted in (
+        for outcome, reason, idle, wanted in (
                 ("PASS", "", "PASS", True), ("XFAIL", "known", "XFAIL", True),
                 ("FAIL", "too little evidence", "", False), ("XPASS", "", "", False),
                 ("CRASH", "too little evidence", "", False),
@@ -55,22 +55,22 @@ class Expected(unittest.TestCase):
                 ("ERROR", "too little evidence\n  it printed: no file", "", True),
                 ("SKIP", "no perf", "", True), ("SKIP", "no perf", "SKIP", True),
                 ("SKIP", "no perf", "PASS", False), ("SKIP", "mounted noexec", "PASS", True)):
-            self.assertEqual(self.row.is_expected(make_result(outcome, why), idle), wanted,
-                             (outcome, why, idle))
+            self.assertEqual(self.row.is_expected(make_result(outcome, reason), idle), wanted,
+                             (outcome, reason, idle))
 
     def test_metrics_named_by_reasons(self) -> None:
-        one = make_result("FAIL", "cpu.samples: 2 with cause too-few\nbroken.dump: 6 %\nword: x",
+        result = make_result("FAIL", "cpu.samples: 2 with cause too-few\nbroken.dump: 6 %\nword: x",
                           metrics={"cpu.samples": {}, "broken.dump": {}, "other": {}},
                           exceptions=[{"metric": "cpu.samples", "cause": "too-few"},
                                       {"metric": "allowed", "cause": "x"}])
-        self.assertEqual(find_metrics(one), ["broken.dump", "cpu.samples too-few"])
+        self.assertEqual(find_metrics(result), ["broken.dump", "cpu.samples too-few"])
 
     def test_condition_table(self) -> None:
         self.assertEqual(len({condition.name for condition in CONDITIONS}), len(CONDITIONS))
-        for one in CONDITIONS:
-            self.assertRegex(one.name, r"^[a-z0-9-]+$")
-            self.assertFalse(matches_all(one.errors, "samples.pace: 1 with cause too-many"),
-                             one.name)
+        for result in CONDITIONS:
+            self.assertRegex(result.name, r"^[a-z0-9-]+$")
+            self.assertFalse(matches_all(result.errors, "samples.pace: 1 with cause too-many"),
+                             result.name)
 
 
 class Drivers(unittest.TestCase):
@@ -89,7 +89,7 @@ class Drivers(unittest.TestCase):
 
     def read_states(self) -> set[str]:
         known = drivers.find_session(self.child.pid)
-        return {rest[0] for pid, _, rest in drivers.read_stats() if pid in known}
+        return {fields[0] for pid, _, fields in drivers.read_stats() if pid in known}
 
     def test_end_kills_stopped_processes(self) -> None:
         drivers.signal_all(drivers.find_session(self.child.pid), signal.SIGSTOP)
@@ -165,7 +165,7 @@ class Runs(Folder):
     def test_order_depends_on_seed(self) -> None:
         first, repeated = (soak.order_runs(list(CONDITIONS), 2, 5) for _ in range(2))
         self.assertEqual(first, repeated)
-        self.assertEqual([one.name for one, _ in first[::len(CONDITIONS)]], ["idle", "idle"])
+        self.assertEqual([result.name for result, _ in first[::len(CONDITIONS)]], ["idle", "idle"])
         self.assertNotEqual(first, soak.order_runs(list(CONDITIONS), 2, 6))
         self.assertNotEqual(soak.make_seed(1, "idle", 0), soak.make_seed(1, "idle", 1))
 

@@ -35,13 +35,13 @@ class Tamper(Folder):
         self.assertEqual(self.run_tamper("-k", "no.such.kind", status=2), "")
 
     def test_seed_determines_the_altered_bytes(self) -> None:
-        made = []
+        altered = []
         for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
             self.run_tamper("-k", "sample.deleted.fifth", "--seed", seed, "--make",
                             self.place(name),
                             status=0)
-            made.append(files.read_bytes(self.place(name, "fixture", "anon", "perf.data")))
-        self.assertEqual(made[0], made[1])
-        self.assertNotEqual(made[0], made[2])
+            altered.append(files.read_bytes(self.place(name, "fixture", "anon", "perf.data")))
+        self.assertEqual(altered[0], altered[1])
+        self.assertNotEqual(altered[0], altered[2])
         before = files.read_bytes(os.path.join(self.top, "fixture", "anon", "perf.data"))
-        self.assertLess(len(made[0]), len(before))
+        self.assertLess(len(altered[0]), len(before))

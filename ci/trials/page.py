@@ -42,7 +42,8 @@ class Tried(NamedTuple):
 
 def describe(tried: Tried, cell: str) -> str:
     """Returns the text of a red cell."""
-    count = max((cells[cell] for cells in tried.rounds), key=lambda one: one["bad"] > 0)
+    count = max((cells[cell] for cells in tried.rounds),
+                key=lambda cell_counts: cell_counts["bad"] > 0)
     share = 100 * count["bad"] / count["of"]
     text = "%s %s" % (cell, "%.3g %%" % share if share >= 0.1 else "< 0.1 %")
     return "(%s)" % text if cell in tried.unsteady_cells else text

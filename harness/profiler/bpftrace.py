@@ -53,8 +53,8 @@ def parse_frame(line: str) -> tuple[int, str | None, str] | None:
     if not match:
         return None
     name = re.sub(r"\+(0x[0-9a-f]+|\d+)$", "", match[2])
-    known = name != "0x" + match[1].lstrip("0") and match[3] != "[unknown]"
-    return int(match[1], 16), name if known else None, match[3]
+    values = name != "0x" + match[1].lstrip("0") and match[3] != "[unknown]"
+    return int(match[1], 16), name if values else None, match[3]
 
 
 class Bpftrace(Program):
@@ -80,9 +80,9 @@ class Bpftrace(Program):
     def await_ticks(self, action: str, after: int, count: int) -> None:
         """Waits until bpftrace has printed @count ticks later than @after (ns of its clock), and so
         all earlier samples. Raises Failed if it does not; @what: what failed, for the message."""
-        until = time.monotonic() + TIMEOUT_S
-        while sum(int(when) > after for when in TICK.findall(self.output())) < count:
-            self.wait(until, action)
+        deadline = time.monotonic() + TIMEOUT_S
+        while sum(int(time_ns) > after for time_ns in TICK.findall(self.output())) < count:
+            self.wait(deadline, action)
 
     def output(self) -> bytes:
         with open(self.path(self.output_file), "rb") as file:
@@ -117,8 +117,8 @@ class Bpftrace(Program):
         difference = measure_clock_difference()
         stream = self.stream(file, ["no-mappings", "no-tasks"],
                              period=10**9 // self.options.freq)
-        for when, pid, tid, frames in self.stacks():
-            stream.sample(when - difference, pid, tid, frames)
+        for time_ns, pid, tid, frames in self.stacks():
+            stream.sample(time_ns - difference, pid, tid, frames)
         self.lost += sum(map(int, LOST.findall(self.words())))
         if self.lost:
             stream.lost(self.stopped, "samples", self.lost)

@@ -43,9 +43,9 @@ class Profile(Program):
         tty.setraw(terminal_end)
         self.spawn(terminal_end)
         os.close(terminal_end)
-        until = time.monotonic() + TIMEOUT_S
+        deadline = time.monotonic() + TIMEOUT_S
         while BEGUN not in self.output:
-            if not self.read() or time.monotonic() > until:
+            if not self.read() or time.monotonic() > deadline:
                 raise self.failed("did not begin")
         self.estimate = Estimate(self.pid, self.options.freq)
 

@@ -66,17 +66,17 @@ class OneCollect(Program):
 
     def write_line(self, stream: Stream, line: Sequence[str]) -> None:
         """Writes the sample or the mapping in a line of one_collect's output."""
-        kind, when, pid, *words = line
+        kind, time, pid, *words = line
         if int(pid) in self.others or words[0] == str(NOBODY):
             return
         if kind == "S":
-            stream.sample(int(when), int(pid), int(words[0]), user_frames(words[1:]))
+            stream.sample(int(time), int(pid), int(words[0]), user_frames(words[1:]))
         elif kind == "M":
             start, last, offset = (int(word, 16) for word in words[:3])
             # @last is the last byte; but for mappings that one_collect read in /proc it is the end.
             end = (last + 1) // PAGE * PAGE
             if start < KERNEL:
-                stream.mapping(int(when), int(pid), start, end, "r-xp", offset,
+                stream.mapping(int(time), int(pid), start, end, "r-xp", offset,
                                name=unquote("".join(words[3:]), errors="surrogateescape"))
 
 

@@ -57,9 +57,9 @@ class Otel(Program):
         super().begin()
         last = subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"])
         try:
-            until = time.monotonic() + TIMEOUT_S
+            deadline = time.monotonic() + TIMEOUT_S
             while not re.search(r"^\d+ %d " % last.pid, self.words(), re.M):
-                self.wait(until, "sample a process")
+                self.wait(deadline, "sample a process")
         finally:
             last.kill()
             last.wait()

@@ -218,7 +218,7 @@ class Recording:
     def ended(self) -> bool:
         return bool(select.select([self.pidfd], [], [], 0)[0])
 
-    def failed(self, when: str) -> Exception:
+    def failed(self, action: str) -> Exception:
         with open(self.log, encoding="utf-8", errors="replace") as file:
             words = file.read()
         status = self.process.poll()
@@ -228,7 +228,7 @@ class Recording:
         if MISLEADING in words:
             why += "; perf prints this as well if the kernel lowered " \
                 "kernel.perf_event_max_sample_rate meanwhile: run the case again"
-        return Failed("perf record %s: %s" % (when, why))
+        return Failed("perf record %s: %s" % (action, why))
 
     def send_command(self, word: str) -> None:
         """Sends an order to perf and waits for the answer."""
@@ -239,12 +239,12 @@ class Recording:
         self.await_acks(self.pings)
 
     def await_acks(self, count: int) -> None:
-        until = time.monotonic() + TIMEOUT_S
+        deadline = time.monotonic() + TIMEOUT_S
         while self.acks < count:
             ready = select.select([self.fds[1], self.pidfd], [], [], TIMEOUT_S)[0]
             if self.fds[1] in ready:
                 self.read_acks()
-            elif self.pidfd in ready or time.monotonic() > until:
+            elif self.pidfd in ready or time.monotonic() > deadline:
                 # perf takes each SIGCHLD for the end of its child (results/FINDINGS.md).
                 silent = "does not answer; a recording ends when its workload is stopped" \
                     if self.options.command else "does not answer"
@@ -320,9 +320,9 @@ class Recording:
     def facts(self) -> dict[str, object]:
         """Returns the content of the file `capture`. Samples and mappings share a ring, so its
         losses count as losses of both."""
-        lost = self.file.lost
+        nr_lost = self.file.lost
         return facts_of(self.options, enabled=self.enabled, sampling=self.enabled,
-                        stopped=self.stopped, lost_sideband=lost, lost_samples=lost,
+                        stopped=self.stopped, lost_sideband=nr_lost, lost_samples=nr_lost,
                         capture="perf", samples=self.file.count.samples)
 
     def clean(self) -> None:
@@ -337,10 +337,10 @@ def record(recording: Recording) -> None:
     try:
         recording.start()
         report("sampling")
-        rest = recording.forward_orders()
+        unread_bytes = recording.forward_orders()
         recording.stop()
-        while b"finish" not in rest:
-            rest += read_orders()
+        while b"finish" not in unread_bytes:
+            unread_bytes += read_orders()
         recording.finish()
         write_capture(recording.options.dir, recording.facts())
     finally:

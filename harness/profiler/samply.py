@@ -36,8 +36,8 @@ def make_paranoid_wrapper(folder: str) -> Sequence[str]:
 
 
 def parse_samples(profile: str, symbols: gecko.Symbols | None = None) -> Iterator[Sample]:
-    for when, pid, tid, frames in gecko.parse_samples(gecko.load(profile), symbols):
-        yield round(when * 10**6), pid, tid, frames
+    for time_ns, pid, tid, frames in gecko.parse_samples(gecko.load(profile), symbols):
+        yield round(time_ns * 10**6), pid, tid, frames
 
 
 class Samply(Program):
@@ -69,9 +69,9 @@ class Samply(Program):
     def end(self) -> None:
         # On a signal samply drops the content of its rings, so wait until it has read them. Wait
         # for three sleeps: one may end a read that began before the stop, one may wait for memory.
-        until, last = time.monotonic() + TIMEOUT_S, self.rounds() + 3
+        deadline, last = time.monotonic() + TIMEOUT_S, self.rounds() + 3
         while self.rounds() < last:
-            self.wait(until, "read its rings")
+            self.wait(deadline, "read its rings")
         super().end()
 
     def write(self, file: IO[str]) -> None:

@@ -44,12 +44,12 @@ class Capture:
         if len(self.data) >= HEADER and struct.unpack_from("<I", self.data)[0] != MAGIC:
             raise Failed("sysprof's file is no capture of this byte order")
         while self.at + HEAD.size <= len(self.data):
-            size, cpu, pid, when, kind = HEAD.unpack_from(self.data, self.at)
+            size, cpu, pid, time_ns, kind = HEAD.unpack_from(self.data, self.at)
             if size < HEAD.size:
                 raise Failed("sysprof's capture is damaged at %d" % self.at)
             if self.at + size > len(self.data):
                 break
-            self.frames.append((kind, cpu, when, pid,
+            self.frames.append((kind, cpu, time_ns, pid,
                                 self.data[self.at + HEAD.size:self.at + size]))
             self.at += size
 
@@ -89,12 +89,12 @@ class Sysprof(Program):
         in turn, because an idle CPU has no samples. Raises Failed after TIMEOUT_S. @what: what
         sysprof did not do, for the message."""
         cpus = os.sched_getaffinity(0)
-        until = time.monotonic() + TIMEOUT_S
+        deadline = time.monotonic() + TIMEOUT_S
         for cpu in cpus:
             os.sched_setaffinity(0, {cpu})
-            while not any(kind == SAMPLE and frame_cpu == cpu and when > after
-                          for kind, frame_cpu, when, _, _ in reversed(self.capture.frames)):
-                if self.ended() or time.monotonic() > until:
+            while not any(kind == SAMPLE and frame_cpu == cpu and time_ns > after
+                          for kind, frame_cpu, time_ns, _, _ in reversed(self.capture.frames)):
+                if self.ended() or time.monotonic() > deadline:
                     raise self.failed("did not " + action)
                 self.capture.read()
         os.sched_setaffinity(0, cpus)
@@ -102,10 +102,10 @@ class Sysprof(Program):
     def samples(self) -> int:
         """Returns the number of samples of the process and its descendants."""
         self.capture.read()
-        for kind, _, when, pid, payload in self.capture.frames[self.counted:]:
+        for kind, _, time_ns, pid, payload in self.capture.frames[self.counted:]:
             if kind == FORK and pid in self.ours:
                 self.ours.add(struct.unpack_from("<i", payload)[0])
-            self.count += kind == SAMPLE and pid in self.ours and when >= self.enabled
+            self.count += kind == SAMPLE and pid in self.ours and time_ns >= self.enabled
         self.counted = len(self.capture.frames)
         return self.count
 
@@ -121,17 +121,18 @@ class Sysprof(Program):
                    for kind, _, _, pid, payload in self.capture.frames if kind == SAMPLE}
         # The file also has frames from before self.enabled. Skip forks of processes that ended
         # before that time, because a process that reuses such a pid has another FORK frame.
-        gone = {pid: when for kind, _, when, pid, _ in sorted(self.capture.frames, key=time_of)
-                if kind == EXIT and when < stream.window[0]}
-        for kind, _, when, pid, payload in self.capture.frames:
+        gone = {pid: time_ns for kind, _, time_ns, pid, _
+                in sorted(self.capture.frames, key=time_of)
+                if kind == EXIT and time_ns < stream.window[0]}
+        for kind, _, time_ns, pid, payload in self.capture.frames:
             if pid not in self.ours:
                 continue
-            if kind == FORK and when < gone.get(struct.unpack_from("<i", payload)[0], 0):
+            if kind == FORK and time_ns < gone.get(struct.unpack_from("<i", payload)[0], 0):
                 continue
-            write_frame(stream, threads, kind, max(when, 0), pid, payload)
+            write_frame(stream, threads, kind, max(time_ns, 0), pid, payload)
 
 
-def write_frame(stream: Stream, threads: dict[int, int], kind: int, when: int, pid: int,
+def write_frame(stream: Stream, threads: dict[int, int], kind: int, time_ns: int, pid: int,
                 payload: bytes) -> None:
     """Writes one frame of sysprof's file. @threads: the pid of each tid. FORK also reports threads.
     PROCESS does not show whether an exec set the name; before sampling begins, it contains a
@@ -141,19 +142,20 @@ def write_frame(stream: Stream, threads: dict[int, int], kind: int, when: int, p
         chain = struct.unpack_from("<%dQ" % count, payload, 8)
         if CONTEXT_USER in chain:
             chain = chain[chain.index(CONTEXT_USER) + 1:]
-            stream.sample(when, pid, tid, [address for address in chain if address < CONTEXT_MAX])
+            stream.sample(time_ns, pid, tid,
+                          [address for address in chain if address < CONTEXT_MAX])
     elif kind == MAP:
         start, end, offset, inode = struct.unpack_from("<4Q", payload)
-        stream.mapping(when, pid, start, end, "r-xp", offset, "00:00", inode,
+        stream.mapping(time_ns, pid, start, end, "r-xp", offset, "00:00", inode,
                        read_text(payload[32:]))
     elif kind == FORK:
         child, = struct.unpack_from("<i", payload)
         if threads.get(child, child) == child:
-            stream.fork(when, child, child, pid, pid)
+            stream.fork(time_ns, child, child, pid, pid)
     elif kind == EXIT:
-        stream.exit(when, pid, pid)
-    elif kind == PROCESS and when >= stream.window[0]:
-        stream.comm(when, pid, pid, read_text(payload))
+        stream.exit(time_ns, pid, pid)
+    elif kind == PROCESS and time_ns >= stream.window[0]:
+        stream.comm(time_ns, pid, pid, read_text(payload))
 
 
 if __name__ == "__main__":

@@ -86,8 +86,8 @@ def count_unittest(output: str) -> tuple[int, int, int]:
 
 def count_inputs(output: str) -> str:
     """Returns the number of inputs that a fuzz target tried, as text."""
-    tried = re.search(r"(?m)^ok \d+ - .*: (\d+ inputs)$", output)
-    return f", {tried.group(1)}" if tried else ""
+    match = re.search(r"(?m)^ok \d+ - .*: (\d+ inputs)$", output)
+    return f", {match.group(1)}" if match else ""
 
 
 def main() -> int:

@@ -136,40 +136,40 @@ def load(folder: str) -> stored.Stored:
 
 
 def load_results(folder: str, header: dict[str, Any]) -> stored.Stored:
-    loaded = stored.Stored(folder, header, {}, {})
+    stored_cell = stored.Stored(folder, header, {}, {})
     if header["outcome"] not in stored.WHOLE:
-        loaded.lost = "%s: %s" % (header["outcome"], header.get("reason", "no reason given"))
-        return loaded
+        stored_cell.lost = "%s: %s" % (header["outcome"], header.get("reason", "no reason given"))
+        return stored_cell
     results = os.path.join(folder, "results.jsonl")
     for line, result in jsonl.read(results):
         name = result["case"]
         case_folder = find_case_folder(folder, name)
         if not case_folder:
             raise Malformed(results, line, "case '%s' has no folder" % name)
-        loaded.cases[name] = convert_case(
+        stored_cell.cases[name] = convert_case(
             results, result, jsonl.read_one(os.path.join(case_folder, "env.json"))["cpus"],
             jsonl.read_bytes(os.path.join(case_folder, "case")).decode())
     if header["kind"] == "kernel" and os.path.exists(os.path.join(folder, "facts.jsonl")):
-        loaded.facts = load_facts(folder)
+        stored_cell.facts = load_facts(folder)
     plan = read_plan(folder)
-    if plan != len(loaded.cases):
-        loaded.lost = "PARTIAL: ktap.txt announces %d cases, results.jsonl has %d" % (
-            plan, len(loaded.cases))
-    return loaded
+    if plan != len(stored_cell.cases):
+        stored_cell.lost = "PARTIAL: ktap.txt announces %d cases, results.jsonl has %d" % (
+            plan, len(stored_cell.cases))
+    return stored_cell
 
 
 def load_whole(folder: str) -> stored.Stored:
-    loaded = load(folder)
-    if loaded.lost:
-        raise Partial("%s: %s" % (folder, loaded.lost))
-    if loaded.header["kind"] == "kernel" and not loaded.facts:
+    result = load(folder)
+    if result.lost:
+        raise Partial("%s: %s" % (folder, result.lost))
+    if result.header["kind"] == "kernel" and not result.facts:
         raise Partial("%s: has no facts.jsonl: `jitproof facts` did not run" % folder)
-    return loaded
+    return result
 
 
-def sum_metrics(several: Iterator[Any]) -> dict[str, list[int]]:
+def sum_metrics(figures: Iterator[Any]) -> dict[str, list[int]]:
     total: dict[Any, Any] = {}
-    for metrics in several:
+    for metrics in figures:
         for name, value in metrics.items():
             before = total.get(name, [0] * len(value))
             if len(before) != len(value):
@@ -178,9 +178,9 @@ def sum_metrics(several: Iterator[Any]) -> dict[str, list[int]]:
     return dict(sorted(total.items()))
 
 
-def sum_counts(several: Iterator[Any]) -> dict[str, int]:
+def sum_counts(figures: Iterator[Any]) -> dict[str, int]:
     total: collections.Counter[Any] = collections.Counter()
-    for counts in several:
+    for counts in figures:
         total.update(counts)
     return dict(sorted(total.items()))
 
@@ -201,7 +201,8 @@ def merge_case(seeds: list[int], cases: list[dict[str, Any]]) -> dict[str, Any]:
             raise Partial("%s: '%s' differs between seeds" % (first["case"], key))
     outcome = max((case["outcome"] for case in cases), key=stored.OUTCOMES.index)
     distinct = [case["distinct"] for case in cases if "distinct" in case]
-    exceptions = sum_counts({(one[0], one[1]): one[2] for one in case["exceptions"]}
+    exceptions = sum_counts({(exception[0], exception[1]): exception[2] for exception
+                             in case["exceptions"]}
                             for case in cases)
     # A case that was not judged with a seed has no expectations for that seed.
     expect = dict(collections.ChainMap(*(case["expect"] for case in reversed(cases))))
@@ -231,18 +232,18 @@ def merge_seeds(several: list[stored.Stored]) -> stored.Stored:
     if len(set(seeds)) != len(seeds):
         raise Partial("%s: seed %d is there twice" % (
             first.label, next(seed for seed in seeds if seeds.count(seed) > 1)))
-    for other in several[1:]:
+    for other_cell in several[1:]:
         for key in SAME:
-            if first.header.get(key) != other.header.get(key):
+            if first.header.get(key) != other_cell.header.get(key):
                 raise Partial("%s: '%s' differs: %.100r in %s, %.100r in %s" % (
-                    first.label, key, first.header.get(key), first.path, other.header.get(key),
-                    other.path))
-        if first.cases.keys() != other.cases.keys():
-            name = sorted(first.cases.keys() ^ other.cases.keys())[0]
+                    first.label, key, first.header.get(key), first.path, other_cell.header.get(key),
+                    other_cell.path))
+        if first.cases.keys() != other_cell.cases.keys():
+            name = sorted(first.cases.keys() ^ other_cell.cases.keys())[0]
             raise Partial("%s: case %s was not run with all seeds" % (first.label, name))
         # If a fact varies with the seed, it is not a property of the kernel.
-        for name in sorted(first.facts.keys() | other.facts.keys()):
-            if first.facts.get(name) != other.facts.get(name):
+        for name in sorted(first.facts.keys() | other_cell.facts.keys()):
+            if first.facts.get(name) != other_cell.facts.get(name):
                 raise Partial("%s: fact %s differs between seeds" % (first.label, name))
     # The command of each seed repeats the runs of that seed.
     commands = dict.fromkeys(cell.header["command"] for cell in several)
@@ -257,10 +258,10 @@ def merge_seeds(several: list[stored.Stored]) -> stored.Stored:
     return stored.Stored(first.path, header, cases, first.facts)
 
 
-def group_by_label(several: Iterable[stored.Stored],
+def group_by_label(figures: Iterable[stored.Stored],
                    merge: Callable[[list[stored.Stored]], stored.Stored]) -> list[stored.Stored]:
     """Merges the runs of each label with @merge. Returns them in the order of tables."""
     groups: dict[str, list[stored.Stored]] = {}
-    for cell in several:
+    for cell in figures:
         groups.setdefault(cell.label, []).append(cell)
     return sorted(map(merge, groups.values()), key=lambda cell: cell.sort_key)

@@ -28,24 +28,24 @@ def read_results(argument: str, folder: str) -> list[stored.Stored]:
         results = cells.find_cells(argument)
         if results:
             return cells.group_by_label(map(cells.load, results), merge_unless_lost)
-        several = stored.load_folder(argument)
-        if not several:
+        stored_cells = stored.load_folder(argument)
+        if not stored_cells:
             raise status.Malformed(argument, 0, "holds neither stored files nor a run")
-        return several
+        return stored_cells
     label = os.path.join(folder, argument + ".jsonl")
     named = os.sep not in argument and not os.path.exists(argument) and os.path.exists(label)
     return [stored.load(label if named else argument)]
 
 
-def merge_unless_lost(several: list[stored.Stored]) -> stored.Stored:
+def merge_unless_lost(stored_cells: list[stored.Stored]) -> stored.Stored:
     """Merges the runs of one label. Returns the first lost run if there is one."""
-    lost = [cell for cell in several if cell.lost]
-    return lost[0] if lost else cells.merge_seeds(several)
+    lost = [cell for cell in stored_cells if cell.lost]
+    return lost[0] if lost else cells.merge_seeds(stored_cells)
 
 
-def check_globs(globs: list[str], several: list[stored.Stored]) -> None:
+def check_globs(globs: list[str], stored_cells: list[stored.Stored]) -> None:
     """Refuses a glob that matches no case, unless all runs were lost."""
-    names = {name for cell in several for name in cell.cases}
+    names = {name for cell in stored_cells for name in cell.cases}
     for glob in globs if names else ():
         if not fnmatch.filter(names, glob):
             raise status.Refused("no case matches %s" % glob)

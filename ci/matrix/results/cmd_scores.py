@@ -15,12 +15,12 @@ made. Nothing is written if any cell is incomplete."""
 
 def merge_runs(dirs: list[str], before: list[scores.Kernel]) -> dict[str, str]:
     """Merges the runs of @dirs into the stored kernels. Returns the text of each changed file."""
-    known, changed = {kernel.label: kernel for kernel in before}, set[str]()
+    by_label, changed = {kernel.label: kernel for kernel in before}, set[str]()
     for cell in cells.find_cells_of_runs(dirs):
         kernel = scores.load_cell(cell)
         changed.add(kernel.label)
-        known[kernel.label] = scores.merge_kernels(known.get(kernel.label, kernel), kernel)
-    return {label + ".jsonl": scores.format_kernel(known[label]) for label in sorted(changed)}
+        by_label[kernel.label] = scores.merge_kernels(by_label.get(kernel.label, kernel), kernel)
+    return {label + ".jsonl": scores.format_kernel(by_label[label]) for label in sorted(changed)}
 
 
 def run(options: argparse.Namespace) -> int:

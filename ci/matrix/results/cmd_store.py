@@ -15,11 +15,11 @@ nothing is written and the exit status is 99. The same runs always give the same
 
 
 def run(options: argparse.Namespace) -> int:
-    several = cells.group_by_label(
+    stored_cells = cells.group_by_label(
         map(cells.load_whole, cells.find_cells_of_runs(options.dirs)), cells.merge_seeds)
-    texts = {cell.label + ".jsonl": stored.format_stored(cell) for cell in several}
+    texts = {cell.label + ".jsonl": stored.format_stored(cell) for cell in stored_cells}
     files.replace(options.to, texts, stored.load)
-    for cell in several:
+    for cell in stored_cells:
         print("%s: %d cases, %d facts, seeds %s" % (
             os.path.relpath(os.path.join(options.to, cell.label + ".jsonl")), len(cell.cases),
             len(cell.facts), " ".join(map(str, cell.header["seeds"]))))

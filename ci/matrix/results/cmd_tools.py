@@ -94,13 +94,13 @@ def summarize_cell(cell: stored.Stored) -> str:
 
 def run(options: argparse.Namespace) -> int:
     options.case = options.case or list(CASES)
-    lost = 0
+    nr_lost = 0
     for version in options.perf:
         try:
             perf = perf_tools.find(options.perf_dir, version)
         except Missing as reason:
             print("perf %s: %s" % (version, reason), flush=True)
-            lost += 1
+            nr_lost += 1
             continue
         # An absolute path: replace_paths() finds it in the reasons of cases.
         folder = os.path.abspath(os.path.join(options.output, "perf-%d.%d" % perf.number[:2]))
@@ -109,9 +109,9 @@ def run(options: argparse.Namespace) -> int:
             raise status.Unusable("%s: exists already" % folder)
         run_cell(options, perf, folder)
         cell = cells.load(folder)
-        lost += bool(cell.lost)
+        nr_lost += bool(cell.lost)
         print("perf %s: %s" % (perf.version, summarize_cell(cell)), flush=True)
-    return 1 if lost else 0
+    return 1 if nr_lost else 0
 
 
 def add(subparsers: Subparsers) -> None:

@@ -26,7 +26,7 @@ KINDS = (
     ("new fact", False, "new facts"),
     ("figure", False, "changed figures"),
 )
-REGRESSIONS = frozenset(kind for kind, bad, _ in KINDS if bad)
+REGRESSIONS = frozenset(kind for kind, is_bad, _ in KINDS if is_bad)
 FACTS = ("fact", "fact gone", "new fact")
 GOOD = ("PASS", "XFAIL")
 # The time and the processor of a line of a kernel's log: they differ between runs, so splats are
@@ -125,10 +125,11 @@ def collect_counts(case: dict[str, Any]) -> dict[str, list[int]]:
            for metric, cause, count in case["exceptions"]}}
 
 
-def compare_figures(one: dict[str, Any], other: dict[str, Any], exact: bool) -> Iterator[str]:
+def compare_figures(old_figures: dict[str, Any], other: dict[str, Any],
+                    exact: bool) -> Iterator[str]:
     """Yields a text for each changed count if @exact, otherwise for each rate that differs by more
     than chance."""
-    before, after = collect_counts(one), collect_counts(other)
+    before, after = collect_counts(old_figures), collect_counts(other)
     for name in sorted(before.keys() | after.keys()):
         old, new = before.get(name), after.get(name)
         if old == new:
@@ -145,8 +146,8 @@ def compare_cases(label: str, old: dict[str, dict[str, Any]], new: dict[str, dic
             yield Difference("gone", label, name, "was " + format_outcome(old[name]))
             continue
         if name not in old:
-            bad = new[name]["outcome"] in stored.BAD
-            yield Difference("failure" if bad else "new", label, name,
+            is_bad = new[name]["outcome"] in stored.BAD
+            yield Difference("failure" if is_bad else "new", label, name,
                              "new: " + format_outcome(new[name]))
             continue
         changed = compare_outcome(old[name], new[name])
@@ -158,10 +159,10 @@ def compare_cases(label: str, old: dict[str, dict[str, Any]], new: dict[str, dic
             yield Difference("figure", label, name, text)
 
 
-def compare_facts(label: str, one: dict[str, dict[str, Any]],
+def compare_facts(label: str, old_figures: dict[str, dict[str, Any]],
                   other: dict[str, dict[str, Any]]) -> Iterator[Difference]:
-    for name in sorted(one.keys() | other.keys()):
-        old, new = one.get(name), other.get(name)
+    for name in sorted(old_figures.keys() | other.keys()):
+        old, new = old_figures.get(name), other.get(name)
         if old is None:
             yield Difference("new fact", label, name, format_value(other[name]["value"]))
         elif new is None:
@@ -181,8 +182,8 @@ def get_splats(cell: stored.Stored) -> list[str]:
 
 def compare_splats(label: str, old: stored.Stored, new_cell: stored.Stored) -> Iterator[Difference]:
     before = get_splats(old)
-    known = {VARIES.sub("", line) for line in before}
-    new = [line for line in get_splats(new_cell) if VARIES.sub("", line) not in known]
+    old_texts = {VARIES.sub("", line) for line in before}
+    new = [line for line in get_splats(new_cell) if VARIES.sub("", line) not in old_texts]
     if new:
         yield Difference("splat", label, "", "%s -> %s" % (
             "\n".join(before) or old.header["outcome"], "\n".join(new)))
@@ -218,16 +219,16 @@ def compare_new(cell: stored.Stored) -> list[Difference]:
 
 
 def pair_results(ones: list[stored.Stored],
-                 others: list[stored.Stored]
+                 new_cells: list[stored.Stored]
                  ) -> list[tuple[stored.Stored | None, stored.Stored | None]]:
     """Pairs the older and newer results of each label, with None where one is missing. Two single
-    results are a pair whatever their labels are. Ignores older results of a kind that @others do
+    results are a pair whatever their labels are. Ignores older results of a kind that @new_cells do
     not have: a run of kernels has lost no tool."""
-    if len(ones) == len(others) == 1:
-        return [(ones[0], others[0])]
-    kinds = {cell.header["kind"] for cell in others}
+    if len(ones) == len(new_cells) == 1:
+        return [(ones[0], new_cells[0])]
+    kinds = {cell.header["kind"] for cell in new_cells}
     before = {cell.label: cell for cell in ones if cell.header["kind"] in kinds or not kinds}
-    after = {cell.label: cell for cell in others}
+    after = {cell.label: cell for cell in new_cells}
     return [(before.get(label), after.get(label)) for label in dict.fromkeys([*before, *after])]
 
 

@@ -53,6 +53,7 @@ def find_explanations(explanations: list[dict[str, str]], fact: str, before: str
                       after: str) -> list[dict[str, str]]:
     """Returns the explanations of a fact that differs between two kernels' labels."""
     architecture = stored.find_architecture(after)
-    same = stored.find_architecture(before) == architecture
+    is_same = stored.find_architecture(before) == architecture
     return [entry for entry in explanations if fnmatch.fnmatchcase(fact, entry["fact"]) and (
-        does_overlap(entry, before, after) if same else entry.get("architecture") == architecture)]
+        does_overlap(entry, before,
+                     after) if is_same else entry.get("architecture") == architecture)]

@@ -69,24 +69,24 @@ def format_outcome(case: dict[str, Any]) -> str:
     return text
 
 
-def format_cpu_counts(several: list[stored.Stored], names: Iterable[str]) -> str:
+def format_cpu_counts(cells: list[stored.Stored], names: Iterable[str]) -> str:
     """Lists the numbers of processors that the cases ran on."""
-    counts = sorted({cell.cases[name]["smp"] for cell in several for name in names
+    counts = sorted({cell.cases[name]["smp"] for cell in cells for name in names
                     if name in cell.cases})
     return ", ".join(map(str, counts))
 
 
-def make_outcome_table(several: list[stored.Stored]) -> Iterator[str]:
+def make_outcome_table(stored_cells: list[stored.Stored]) -> Iterator[str]:
     """Makes a table with a row for each case and a column for each kernel or tool."""
-    names = sorted({name for cell in several for name in cell.cases})
-    yield from format_table("case", "CPUs", *map(format_header_link, several))
+    names = sorted({name for cell in stored_cells for name in cell.cases})
+    yield from format_table("case", "CPUs", *map(format_header_link, stored_cells))
     for name in names:
         cells = [format_case_link(cell, name, escape(format_outcome(cell.cases[name])))
-                 if name in cell.cases else "" for cell in several]
-        yield format_row(format_code(name), format_cpu_counts(several, [name]), *cells)
+                 if name in cell.cases else "" for cell in stored_cells]
+        yield format_row(format_code(name), format_cpu_counts(stored_cells, [name]), *cells)
     counts = ["%d of %d" % (sum(case["outcome"] in differences.GOOD
                                 for case in cell.cases.values()), len(cell.cases))
-              for cell in several]
+              for cell in stored_cells]
     yield format_row("PASS or XFAIL, of all cases", "", *counts)
 
 
@@ -103,11 +103,11 @@ def format_metric(metric: list[int]) -> str:
     return "%.1f %% (%d of %d)" % (100 * metric[0] / metric[1], *metric)
 
 
-def find_changed_metrics(several: list[stored.Stored]) -> Iterator[tuple[str, str]]:
+def find_changed_metrics(cells: list[stored.Stored]) -> Iterator[tuple[str, str]]:
     """Yields (case, metric) of rates that differ by more than chance, and of plain counts that
     differ although a case expects an exact count."""
-    for name in sorted({name for cell in several for name in cell.cases}):
-        cases = [cell.cases[name] for cell in several if name in cell.cases]
+    for name in sorted({name for cell in cells for name in cell.cases}):
+        cases = [cell.cases[name] for cell in cells if name in cell.cases]
         metrics = sorted({metric for case in cases for metric in case["metrics"]})
         for metric in metrics:
             if metric in stored.AREAS:
@@ -125,12 +125,12 @@ def is_exact(expected: list[Any] | None) -> bool:
     return expected is not None and expected[0] == expected[1]
 
 
-def make_figure_table(several: list[stored.Stored]) -> Iterator[str]:
-    yield from format_table("case", "metric", *map(format_header_link, several))
-    for name, metric in find_changed_metrics(several):
+def make_figure_table(stored_cells: list[stored.Stored]) -> Iterator[str]:
+    yield from format_table("case", "metric", *map(format_header_link, stored_cells))
+    for name, metric in find_changed_metrics(stored_cells):
         cells = [format_case_link(cell, name, format_metric(cell.cases[name]["metrics"][metric]))
                  if metric in cell.cases.get(name, {"metrics": ()})["metrics"] else ""
-                 for cell in several]
+                 for cell in stored_cells]
         yield format_row(format_code(name), format_code(metric), *cells)
 
 
@@ -144,10 +144,10 @@ def format_fact(fact: dict[str, Any]) -> str:
     return differences.format_value(value)
 
 
-def group_by_value(several: list[stored.Stored],
+def group_by_value(cells: list[stored.Stored],
                    name: str) -> list[tuple[str, list[stored.Stored]]]:
     """Groups neighbours with the same value of a fact. Returns (value, results) of each group."""
-    with_fact = (cell for cell in several if name in cell.facts)
+    with_fact = (cell for cell in cells if name in cell.facts)
     runs = [list(run) for _, run in itertools.groupby(
         with_fact, lambda cell: json.dumps(cell.facts[name]["value"]))]
     return [(format_fact(run[0].facts[name]), run) for run in runs]
@@ -165,16 +165,18 @@ def link_commits(text: str) -> str:
                   escape(text, 1000))
 
 
-def explain_changes(known: list[dict[str, str]], name: str,
+def explain_changes(explanations: list[dict[str, str]], name: str,
                     kernels: list[stored.Stored]) -> Iterator[str]:
     """Yields both labels and the explanations of each change of a fact."""
     for before, after in summary.list_changes(kernels, name):
-        reasons = "; ".join("%s *(%s)*" % (link_commits(why["why"]), escape(why["source"]))
-                            for why in explained.find_explanations(known, name, before, after))
+        reasons = "; ".join("%s *(%s)*" % (link_commits(reason["why"]), escape(reason["source"]))
+                            for reason in explained.find_explanations(explanations, name, before,
+                                                                      after))
         yield "%s → %s: %s" % (escape(before), escape(after), reasons or "**unexplained**")
 
 
-def make_fact_table(kernels: list[stored.Stored], known: list[dict[str, str]]) -> Iterator[str]:
+def make_fact_table(kernels: list[stored.Stored],
+                    explanations: list[dict[str, str]]) -> Iterator[str]:
     names = sorted({name for kernel in kernels for name in kernel.facts})
     yield from format_table("fact", "what it is", "values", "between which kernels, and why")
     for name in names:
@@ -185,7 +187,7 @@ def make_fact_table(kernels: list[stored.Stored], known: list[dict[str, str]]) -
             yield format_row(format_code(name), escape(meaning),
                              "<br>".join("%s: %s" % (link_facts(members, name), format_code(value))
                                          for value, members in runs),
-                             "<br>".join(explain_changes(known, name, kernels)))
+                             "<br>".join(explain_changes(explanations, name, kernels)))
 
 
 def make_same_fact_table(kernels: list[stored.Stored]) -> Iterator[str]:
@@ -197,9 +199,9 @@ def make_same_fact_table(kernels: list[stored.Stored]) -> Iterator[str]:
                                                                                     name))
 
 
-def crash_table(several: list[stored.Stored]) -> Iterator[str]:
+def crash_table(cells: list[stored.Stored]) -> Iterator[str]:
     yield from format_table("by", "case", "signal", "last words")
-    for cell in several:
+    for cell in cells:
         for name, case in sorted(cell.cases.items()):
             if case.get("crashed"):
                 yield format_row(format_header_link(cell), format_code(name),
@@ -215,16 +217,16 @@ def make_bad_table(several: list[stored.Stored]) -> Iterator[str]:
         for name, case in sorted(cell.cases.items()):
             if case["outcome"] != "PASS":
                 names_of.setdefault((format_outcome(case), case["why"]), []).append(name)
-        for (outcome, why), names in sorted(names_of.items()):
+        for (outcome, reason), names in sorted(names_of.items()):
             yield format_row(format_header_link(cell), escape(outcome),
                              " ".join(format_case_link(cell, name, escape(name)) for name in names),
-                             escape(why.replace("\n", "; ")))
+                             escape(reason.replace("\n", "; ")))
 
 
-def make_built_table(several: list[stored.Stored]) -> Iterator[str]:
+def make_built_table(cells: list[stored.Stored]) -> Iterator[str]:
     yield from format_table("", "version", "package", "CPUs", "runs on", "suite", "seeds",
                             "cases, facts", "run", "command")
-    for cell in several:
+    for cell in cells:
         header = cell.header
         package = header["package"] or "-"
         if header.get("sha256"):
@@ -243,8 +245,8 @@ def make_built_table(several: list[stored.Stored]) -> Iterator[str]:
 
 
 def format_section(title: str, rows: Iterable[str], text: str = "",
-                   none: str | None = None) -> Iterator[str]:
-    """Yields a heading, a text and a table. @none: replaces an empty table."""
+                   empty_text: str | None = None) -> Iterator[str]:
+    """Yields a heading, a text and a table. @empty_text: replaces an empty table."""
     rows = list(rows)
     yield "\n## %s\n" % title
     if text:
@@ -252,15 +254,15 @@ def format_section(title: str, rows: Iterable[str], text: str = "",
     if len(rows) > 2:
         yield from rows
     else:
-        yield none or "Nothing is stored."
+        yield empty_text or "Nothing is stored."
 
 
 def make_change_table(kernels: list[stored.Stored],
-                      known: list[dict[str, str]]) -> Iterator[str]:
+                      explanations: list[dict[str, str]]) -> Iterator[str]:
     """Makes a table of the facts that change between kernels: how many, which, by which commits."""
     yield from format_table("between", "facts", "such as", "commits")
     for change, facts in summary.find_changes(kernels).items():
-        commits = summary.list_commits(known, change, facts)
+        commits = summary.list_commits(explanations, change, facts)
         yield format_row("%s → %s" % (escape(change[0]), escape(change[1])), str(len(facts)),
                          summary.list_first(map(format_code, facts)),
                          summary.list_first(map(link_commits, commits)) or "-")
@@ -271,18 +273,18 @@ def make_summary(kernels: list[stored.Stored], tools: list[stored.Stored],
     """Yields what differs between kernels and between tools, and why it matters."""
     yield "\n## What differs\n"
     yield textwrap.fill(summary.WHY, 100) + "\n"
-    for several in kernels, tools:
-        yield from ("* " + escape(line, 1000) for line in summary.list_cases(several))
+    for cells in kernels, tools:
+        yield from ("* " + escape(line, 1000) for line in summary.list_cases(cells))
     changes = list(make_change_table(kernels, known))
     if len(changes) > 2:
         yield "\nBehaviour of kernels that changes, and the commits that explain it:\n"
         yield from changes
 
 
-def make_page(several: list[stored.Stored], known: list[dict[str, str]]) -> str:
+def make_page(cells: list[stored.Stored], known: list[dict[str, str]]) -> str:
     """Returns the text of MATRIX.md. @known: the explanations of facts."""
-    kernels = [cell for cell in several if cell.header["kind"] == "kernel"]
-    tools = [cell for cell in several if cell.header["kind"] == "tool"]
+    kernels = [cell for cell in cells if cell.header["kind"] == "kernel"]
+    tools = [cell for cell in cells if cell.header["kind"] == "tool"]
     lines = [HEAD.rstrip("\n"), *make_summary(kernels, tools, known)]
     lines += format_section("Kernels and cases", make_outcome_table(kernels) if kernels else ())
     if kernels:
@@ -299,7 +301,7 @@ def make_page(several: list[stored.Stored], known: list[dict[str, str]]) -> str:
         lines += format_section("Figures that differ between tools", make_figure_table(tools),
                                 DIFFER + " These ran on one host by its wall clock: figures vary a "
                                 "little from run to run.", "None.")
-    lines += format_section("Crashes of tools", crash_table(several), "", "None.")
-    lines += format_section("What did not pass, and why", make_bad_table(several), "", "Nothing.")
-    lines += format_section("How each was made", make_built_table(several) if several else ())
+    lines += format_section("Crashes of tools", crash_table(cells), "", "None.")
+    lines += format_section("What did not pass, and why", make_bad_table(cells), "", "Nothing.")
+    lines += format_section("How each was made", make_built_table(cells) if cells else ())
     return "\n".join(lines) + "\n"

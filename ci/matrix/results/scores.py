@@ -52,11 +52,11 @@ def load_cell(folder: str) -> Kernel:
     rows = []
     for _, score in jsonl.read(os.path.join(folder, SCORES)):
         for row in score["workloads"]:
-            kept = {"profiler": score["profiler"], "version": score["version"],
+            stored_score = {"profiler": score["profiler"], "version": score["version"],
                     "command": cell["command"], **{key: row[key] for key in ROW if key in row}}
-            kept["exceptions"] = [{key: exception[key] for key in EXCEPTION}
+            stored_score["exceptions"] = [{key: exception[key] for key in EXCEPTION}
                                   for exception in row["exceptions"]]
-            rows.append(kept)
+            rows.append(stored_score)
     return Kernel({key: cell[key] for key in HEADER}, rows)
 
 
@@ -127,11 +127,12 @@ def find_spreads(board: Board, scene: str) -> Iterator[str]:
         rates = {label: row[column] for label, row in board.rows[scene].items() if column in row}
         values = [[rate["k"], rate["n"]] for rate in rates.values()]
         if markdown.do_any_differ(values):
-            lowest, most = (pick(rates, key=lambda label: rates[label]["k"] / rates[label]["n"])
+            lowest, highest = (pick(rates, key=lambda label: rates[label]["k"] / rates[label]["n"])
                            for pick in (min, max))
             yield "%s (%s) to %s (%s)" % (
                 format_figure(column, [board.rows[scene][lowest]]), lowest,
-                format_figure(column, [board.rows[scene][most]]).removeprefix(column + " "), most)
+                format_figure(column, [board.rows[scene][highest]]).removeprefix(column
+                                                                                 + " "), highest)
 
 
 def needs_explanation(board: Board, scene: str, stored_verdict: str) -> bool:
@@ -152,10 +153,10 @@ def make_difference_section(boards: list[Board],
         for scene in board.cells:
             stored_cell = stored_cells.get((board.profiler, scene), "-")
             if needs_explanation(board, scene, stored_cell):
-                wrong = [*group_kernels(board, scene), "PROFILERS: " + " or ".join(
+                words = [*group_kernels(board, scene), "PROFILERS: " + " or ".join(
                     sorted(", ".join(verdict) or "ok" for verdict in parse_verdicts(stored_cell)))]
-                wrong += find_spreads(board, scene)
-                yield markdown.format_row(board.profiler, scene, "; ".join(wrong),
+                words += find_spreads(board, scene)
+                yield markdown.format_row(board.profiler, scene, "; ".join(words),
                                           page.explain_variation(
                     board.profiler, scene, reasons) or "unconfirmed")
 
@@ -165,9 +166,9 @@ def make_cause_section(boards: list[Board]) -> Iterator[str]:
     yield from ("", "## What is wrong, and why", "", "Of all kernels together.", "",
                 *markdown.format_table("profiler", "workload", "causes", "why"))
     for board in boards:
-        for scene, text, why in page.explain_scenes(board, known):
+        for scene, text, reason in page.explain_scenes(board, known):
             yield markdown.format_row(board.profiler, scene, markdown.escape(text),
-                                      "; ".join(one for one, _ in why if one) or "unconfirmed")
+                                      "; ".join(one for one, _ in reason if one) or "unconfirmed")
 
 
 def render(kernels: list[Kernel], profilers_page: str) -> str:

@@ -56,9 +56,9 @@ def find_predecessor(kernels: list[Stored], index: int, fact: str) -> Stored | N
     label = kernels[index].label
     architecture = find_architecture(label)
     with_fact = [kernel for kernel in kernels[:index] if fact in kernel.facts]
-    of_architecture = [made for made in with_fact if find_architecture(made.label) == architecture]
-    return next(iter(of_architecture[-1:] or [made for made in with_fact
-                                   if "%s-%s" % (made.label, architecture) == label]), None)
+    of_architecture = [cell for cell in with_fact if find_architecture(cell.label) == architecture]
+    return next(iter(of_architecture[-1:] or [cell for cell in with_fact
+                                   if "%s-%s" % (cell.label, architecture) == label]), None)
 
 
 def make_case_id(label: str, name: str) -> str:
@@ -97,19 +97,19 @@ def load_records(path: str) -> Stored:
             if record.get("format") != FORMAT or record["outcome"] not in WHOLE:
                 raise Malformed(path, line, "expected a header of format %d" % FORMAT)
             stored = Stored(path, record, {}, {})
-            wanted = record["label"]
+            label = record["label"]
         elif "case" in record:
-            wanted = make_case_id(stored.label, record["case"])
+            label = make_case_id(stored.label, record["case"])
             stored.cases[record["case"]] = record
         else:
-            wanted = make_fact_id(stored.label, record["fact"])
+            label = make_fact_id(stored.label, record["fact"])
             stored.facts[record["fact"]] = record
-        if record["id"] != wanted:
-            raise Malformed(path, line, "'id' is '%.100s'; expected '%s'" % (record["id"], wanted))
-        if wanted in stored.lines:
+        if record["id"] != label:
+            raise Malformed(path, line, "'id' is '%.100s'; expected '%s'" % (record["id"], label))
+        if label in stored.lines:
             raise Malformed(path, line, "'%s' is in line %d already" % (
-                wanted, stored.lines[wanted]))
-        stored.lines[wanted] = line
+                label, stored.lines[label]))
+        stored.lines[label] = line
     if stored is None:
         raise Malformed(path, 0, "is empty")
     for key, loaded in (("cases", stored.cases), ("facts", stored.facts)):
@@ -127,8 +127,8 @@ def load_folder(folder: str) -> list[Stored]:
         names = sorted(os.listdir(folder))
     except OSError as error:
         raise Malformed(folder, 0, error.strerror) from error
-    loaded = [load(os.path.join(folder, name)) for name in names if name.endswith(".jsonl")]
-    return sorted(loaded, key=lambda stored: stored.sort_key)
+    cells = [load(os.path.join(folder, name)) for name in names if name.endswith(".jsonl")]
+    return sorted(cells, key=lambda stored: stored.sort_key)
 
 
 # Shares of an area of bytes and time. They count no trials, so they have no confidence interval.

@@ -36,17 +36,18 @@ def find_commits(text: str) -> list[str]:
     return re.findall(r"\b[0-9a-f]{12}\b", text)
 
 
-def list_commits(known: list[dict[str, str]], change: Change, facts: list[str]) -> list[str]:
+def list_commits(explanations: list[dict[str, str]], change: Change, facts: list[str]) -> list[str]:
     return list(dict.fromkeys(
-        commit for fact in facts for why in explained.find_explanations(known, fact, *change)
-        for commit in find_commits(why["why"])))
+        commit for fact in facts
+        for reason in explained.find_explanations(explanations, fact, *change)
+        for commit in find_commits(reason["why"])))
 
 
-def find_changed_cases(several: list[stored.Stored]) -> dict[str, list[str]]:
+def find_changed_cases(cells: list[stored.Stored]) -> dict[str, list[str]]:
     """Returns the cases whose outcomes differ, by the text "OUTCOME from LABEL to LABEL, ..."."""
     changed_cases = dict[str, list[str]]()
-    for name in sorted({name for cell in several for name in cell.cases}):
-        with_case = [cell for cell in several if name in cell.cases]
+    for name in sorted({name for cell in cells for name in cell.cases}):
+        with_case = [cell for cell in cells if name in cell.cases]
         runs = [(outcome, [cell.label for cell in run]) for outcome, run in itertools.groupby(
             with_case, lambda cell: differences.format_outcome(cell.cases[name]))]
         if len(runs) > 1:
@@ -64,15 +65,15 @@ def list_first(texts: Iterable[str]) -> str:
     return ", ".join(texts[:SHOWN] + hidden)
 
 
-def list_cases(several: list[stored.Stored]) -> Iterator[str]:
+def list_cases(cells: list[stored.Stored]) -> Iterator[str]:
     """Yields how many cases have the same outcome everywhere, then the cases whose outcomes
     differ."""
-    if not several:
+    if not cells:
         return
-    names = {name for cell in several for name in cell.cases}
-    changed = find_changed_cases(several)
+    names = {name for cell in cells for name in cell.cases}
+    changed = find_changed_cases(cells)
     yield "%d of %d cases have the same outcome with every %s of %s to %s." % (
         len(names) - sum(map(len, changed.values())), len(names),
-        "kernel" if several[0].header["kind"] == "kernel" else "perf", several[0].label,
-        several[-1].label)
+        "kernel" if cells[0].header["kind"] == "kernel" else "perf", cells[0].label,
+        cells[-1].label)
     yield from ("%s: %s." % (outcomes, list_first(cases)) for outcomes, cases in changed.items())

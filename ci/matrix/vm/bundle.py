@@ -21,18 +21,19 @@ class Torn(Exception):
 def iterate_records(memory: mmap.mmap,
                     head: tuple[Any, ...]) -> Iterator[tuple[str, bytes, int]]:
     """Yields (kind, path or piece, value) of each record: `struct record` of init.c."""
-    at, end = PAGE, PAGE + head[1]
+    offset, end = PAGE, PAGE + head[1]
     for _ in range(head[3]):
-        if end - at < RECORD.size:
-            raise Torn("expected a record at byte %d; the bundle ends at %d" % (at, end))
-        kind, length, value = RECORD.unpack_from(memory, at)
-        at += RECORD.size
-        if length > end - at:
-            raise Torn("expected %d bytes at byte %d; the bundle ends at %d" % (length, at, end))
-        yield chr(kind & 0x7f), memory[at:at + length], value
-        at += length
-    if at != end:
-        raise Torn("the records end at byte %d; the bundle ends at %d" % (at, end))
+        if end - offset < RECORD.size:
+            raise Torn("expected a record at byte %d; the bundle ends at %d" % (offset, end))
+        kind, length, value = RECORD.unpack_from(memory, offset)
+        offset += RECORD.size
+        if length > end - offset:
+            raise Torn("expected %d bytes at byte %d; the bundle ends at %d"
+                       % (length, offset, end))
+        yield chr(kind & 0x7f), memory[offset:offset + length], value
+        offset += length
+    if offset != end:
+        raise Torn("the records end at byte %d; the bundle ends at %d" % (offset, end))
 
 
 def map_path(folder: str, name: bytes) -> bytes:

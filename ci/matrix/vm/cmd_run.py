@@ -139,9 +139,9 @@ def plan_cells(options: argparse.Namespace,
             missing[version] = str(reason)
             continue
         if accel == "auto":
-            works, why = accelerator.try_kvm(position, kernel, options.init)
+            works, explanation = accelerator.try_kvm(position, kernel, options.init)
             accel = "kvm" if works else "tcg"
-            print("accelerator: %s%s" % (accel, "" if works else ", because KVM: " + why),
+            print("accelerator: %s%s" % (accel, "" if works else ", because KVM: " + explanation),
                   file=sys.stderr)
         plans.append(Plan(kernel, position, tuple(groups), config, initrds, options.jitproof, suite,
                          options.seed, accel, os.path.abspath(options.clock),

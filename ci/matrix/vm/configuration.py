@@ -50,12 +50,13 @@ def check(where: str, table: Any, keys: Keys, optional: Collection[str] = ()) ->
 
 def select(config: dict[str, Any], arch: str) -> dict[str, Any]:
     """Returns the configuration for guests of the machine @arch."""
-    known = config.get("architectures", {})
+    architectures = config.get("architectures", {})
     if arch == NATIVE:
         return config
-    if arch not in known:
-        raise Refused("no architecture %s: %s" % (arch, ", ".join([NATIVE, *known])))
-    return {**config, **{name: {**config[name], **table} for name, table in known[arch].items()}}
+    if arch not in architectures:
+        raise Refused("no architecture %s: %s" % (arch, ", ".join([NATIVE, *architectures])))
+    return {**config,
+            **{name: {**config[name], **table} for name, table in architectures[arch].items()}}
 
 
 def load(path: str, arch: str = NATIVE) -> dict[str, Any]:

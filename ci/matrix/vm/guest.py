@@ -34,11 +34,11 @@ class Console:
         try:
             with open(self.path, "rb") as file:
                 file.seek(self.offset)
-                new = file.read()
+                text = file.read()
         except FileNotFoundError:
             return []
-        self.offset += len(new)
-        *complete, self.rest = (self.rest + new).split(b"\n")
+        self.offset += len(text)
+        *complete, self.rest = (self.rest + text).split(b"\n")
         return [line.decode("utf-8", "replace").strip("\r") for line in complete]
 
 

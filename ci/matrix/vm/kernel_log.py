@@ -58,7 +58,8 @@ def parse_records(text: str) -> list[str]:
 
 def find_splats(lines: list[str], allow: list[Allowed], release: str) -> list[str]:
     return [line for line in lines if SPLATS.search(line) and not any(
-        re.search(one.pattern, line) and re.match(one.kernels or "", release) for one in allow)]
+        re.search(entry.pattern, line) and re.match(entry.kernels or "",
+                                                    release) for entry in allow)]
 
 
 def find_first_splat(console: str) -> str | None:

@@ -152,8 +152,8 @@ class Kernels:
         home = os.path.join(self.folder, "%s_%s" % (package.name, package.version))
         path = os.path.join(home, "vmlinuz")
         try:
-            known = json.loads(files.read(os.path.join(home, "image.json")))
-            if known["package"] == package.sha256 and known["image"] == hash_file(path):
+            stored = json.loads(files.read(os.path.join(home, "image.json")))
+            if stored["package"] == package.sha256 and stored["image"] == hash_file(path):
                 return path
         except (OSError, ValueError, KeyError, TypeError):
             pass

@@ -73,8 +73,8 @@ def is_new_enough(version: str, oldest: str) -> bool:
 def find_unpacked(folder: str, program: str) -> Qemu | None:
     """Returns the QEMU that was unpacked into @folder before, or None."""
     try:
-        known = json.loads(files.read(os.path.join(folder, "unpacked.json")))
-        return Qemu(os.path.join(folder, program), known["version"], known["package"])
+        stored_state = json.loads(files.read(os.path.join(folder, "unpacked.json")))
+        return Qemu(os.path.join(folder, program), stored_state["version"], stored_state["package"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -66,13 +66,13 @@ def make_groups(config: dict[str, Any], names: list[str], suite: str, globs: lis
     grouped, groups = set(), []
     for group in config["suites"][suite]["groups"]:
         profiler = group.get("profiler", "")
-        own = [profiler + "/" + glob if profiler else glob for glob in group["cases"]]
-        for glob in own:
+        own_globs = [profiler + "/" + glob if profiler else glob for glob in group["cases"]]
+        for glob in own_globs:
             if not fnmatch.filter(names, glob):
                 raise Refused("suite %s, group %s: no case matches %s"
                               % (suite, group["name"], glob))
         cases = [name for name in chosen if name not in grouped
-                 and any(fnmatch.fnmatchcase(name, glob) for glob in own)]
+                 and any(fnmatch.fnmatchcase(name, glob) for glob in own_globs)]
         grouped.update(cases)
         if cases:
             groups += split_group(Group(group["name"], group["smp"], tuple(cases), profiler),

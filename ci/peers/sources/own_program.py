@@ -43,9 +43,9 @@ class GoProgram(OwnProgram):
         self.run_go(build, "mod", "init", "jitproof/" + self.program)
         self.run_go(build, "get", "%s@%s" % (self.name, version))
         self.run_go(build, "mod", "vendor")
-        for theirs, name in self.instead.items():
+        for source_name, name in self.instead.items():
             shutil.copy(os.path.join(self.source_path, name),
-                        os.path.join(build, "vendor", self.name, theirs))
+                        os.path.join(build, "vendor", self.name, source_name))
         self.run_go(build, "build", "-mod=vendor", "-o", os.path.join(home, self.program), ".")
         shutil.rmtree(build)
 

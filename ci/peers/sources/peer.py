@@ -35,10 +35,10 @@ class Shelf:
 
     def has_installed(self, name: str, peer: Peer) -> bool:
         try:
-            known = json.loads(files.read(os.path.join(self.folder, name, "installed.json")))
+            stored_state = json.loads(files.read(os.path.join(self.folder, name, "installed.json")))
         except (OSError, ValueError):
             return False
-        return bool(known == self.describe(peer))
+        return bool(stored_state == self.describe(peer))
 
     @staticmethod
     def describe(peer: Peer) -> dict[str, str]:

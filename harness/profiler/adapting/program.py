@@ -54,9 +54,9 @@ class Program(Adapter):
 
     def begin(self) -> None:
         self.spawn()
-        until = time.monotonic() + TIMEOUT_S
+        deadline = time.monotonic() + TIMEOUT_S
         while self.sampling not in self.words():
-            self.wait(until, "print '%s'" % self.sampling)
+            self.wait(deadline, "print '%s'" % self.sampling)
         self.estimate = Estimate(self.pid, self.options.freq)
 
     def words(self) -> str:
@@ -64,14 +64,14 @@ class Program(Adapter):
         with open(self.path(self.log), encoding="utf-8", errors="replace") as file:
             return file.read()
 
-    def wait(self, until: float, action: str) -> None:
+    def wait(self, deadline: float, action: str) -> None:
         """Sleeps for a moment. Raises Failed if the profiler has ended, or if it is later than
-        @until. @what: the missing event, for the message."""
+        @deadline. @what: the missing event, for the message."""
         assert self.process
         try:
             status = self.process.wait(0.02)
         except subprocess.TimeoutExpired:
-            if time.monotonic() < until:
+            if time.monotonic() < deadline:
                 return
             raise self.failed("did not %s in %d s" % (action, TIMEOUT_S)) from None
         raise self.failed("ended with %d, and did not %s" % (status, action))

@@ -60,12 +60,12 @@ def read_orders() -> bytes:
     return chunk
 
 
-def facts_of(options: argparse.Namespace, **known: object) -> dict[str, object]:
+def facts_of(options: argparse.Namespace, **values: object) -> dict[str, object]:
     """Returns the content of the file `capture` of a recording: values from its options, and
-    @known."""
+    @values."""
     return {"policy": "exec", "slack": options.slack, "max_stack": options.max_stack,
             "stack_dump": options.stack, "duplicates": 0, "breakpoints": 0, "settled": "yes",
-            **known}
+            **values}
 
 
 def write_capture(folder: str, facts: dict[str, object]) -> None:
@@ -277,7 +277,7 @@ class Adapter:
         samples. @rest: the bytes already read. Returns the bytes read after the order. Raises
         Failed if another order comes."""
         reported = -1
-        gone = False
+        has_ended = False
         while b"\n" not in rest:
             if select.select([0], [], [], TICK_MS / 1000)[0]:
                 rest += read_orders()
@@ -286,8 +286,8 @@ class Adapter:
             if expected == "stop" and self.samples() != reported:
                 reported = self.samples()
                 report("samples", reported)
-            if expected == "stop" and not gone and self.ended():
-                gone = True
+            if expected == "stop" and not has_ended and self.ended():
+                has_ended = True
                 report("exited")
         word, rest = rest.split(b"\n", 1)
         if word.decode() != expected:
@@ -300,11 +300,11 @@ class Adapter:
             self.published.link_maps()
             self.start()
             report("sampling")
-            rest = self.await_order("stop", b"")
+            unread_bytes = self.await_order("stop", b"")
             self.stopped = time.monotonic_ns()
             self.end()
             report("stopped")
-            self.await_order("finish", rest)
+            self.await_order("finish", unread_bytes)
             self.write_file()
             write_capture(self.options.dir, facts_of(
                 self.options, enabled=self.enabled, sampling=self.enabled, stopped=self.stopped,
@@ -331,8 +331,8 @@ def report_failures() -> Iterator[None]:
         report("error", " ".join(str(error).split()))
 
 
-def parse(about: str | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=about and about.splitlines()[0])
+def parse(description: str | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=description and description.splitlines()[0])
     verbs = parser.add_subparsers(dest="verb", required=True)
     version = verbs.add_parser("version")
     version.add_argument("--for", dest="verb_for", default="")

@@ -46,10 +46,10 @@ class Candidates(unittest.TestCase):
     def test_every_command(self) -> None:
         """The first step of each command is jp_command_line(), which also completes; with it, no
         command does anything else."""
-        shown = re.findall(r"^  (\w+)  ", process.run_or_raise([JITPROOF, "--help"]), re.M)
-        self.assertIn("judge", shown)
-        self.assertEqual(complete(""), shown)
-        for command in shown:
+        output = re.findall(r"^  (\w+)  ", process.run_or_raise([JITPROOF, "--help"]), re.M)
+        self.assertIn("judge", output)
+        self.assertEqual(complete(""), output)
+        for command in output:
             with self.subTest(command):
                 text = process.run_or_raise([JITPROOF, command, "--help"])
                 options = re.findall(r"^  (?:-\w, )?(--?[a-z][\w-]*)", text, re.M)
@@ -98,14 +98,14 @@ class Shells(Folder):
         lines = [f"jitproof {typed}\t\nprintf '\\n'\n" for typed in TYPED]
         terminal, end = pty.openpty()
         with os.fdopen(terminal, "wb", buffering=0) as keys:
-            shown = self.place("shown")
-            with open(shown, "wb") as out:
+            output = self.place("shown")
+            with open(output, "wb") as out:
                 keys.write(b"".join(line.encode() for line in [*lines, "exit\n"]))
                 process.run(shell, stdin=end, stdout=out, stderr=out, timeout=240,
                             cwd=self.place("here"), env=self.environment,
                             start_new_session=True)
             os.close(end)
-        with open(shown, encoding="utf-8") as file:
+        with open(output, encoding="utf-8") as file:
             found = re.findall(r"^.*?((?:<[^<>]+>)+)", file.read(), re.M)
         return [re.findall("<(.*?)>", line) for line in found]
 

@@ -88,21 +88,22 @@ class Inherited(Folder):
             process.run(["rm", "-r", self.place("out")])
 
     def test_foreign_proc(self) -> None:
-        inside = ["unshare", *(["-Ur"] if os.geteuid() else []), "--pid", "--fork"]
-        if process.run([*inside, "true"]).returncode:
+        unshare_command = ["unshare", *(["-Ur"] if os.geteuid() else []), "--pid", "--fork"]
+        if process.run([*unshare_command, "true"]).returncode:
             self.skipTest("no pid namespace")
         *judging, score, adapter, run = self.list_commands()
         for command in judging:
             with self.subTest(command=command[0]):
                 status = process.run([JITPROOF, *command], timeout=240).returncode
-                result = process.run([*inside, JITPROOF, *command], timeout=240)
+                result = process.run([*unshare_command, JITPROOF, *command], timeout=240)
                 self.assertEqual(result.returncode, status, result.stderr)
         for command in (score, adapter, run, ["record", "-o", self.place("out"), "--", "true"],
                         ["repro", "attach/before-enable.map", "-o", self.place("y.tar")]):
             with self.subTest(command=command[0]):
-                result = process.run([*inside, JITPROOF, *command], timeout=240)
+                result = process.run([*unshare_command, JITPROOF, *command], timeout=240)
                 self.assertEqual((result.returncode, result.stdout), (99, ""))
                 self.assertIn("/proc belongs to another pid namespace", result.stderr)
                 # With a /proc of its own pid namespace the command records.
-                result = process.run([*inside, "--mount-proc", JITPROOF, *command], timeout=240)
+                result = process.run([*unshare_command, "--mount-proc", JITPROOF, *command],
+                                     timeout=240)
                 self.assertNotIn("pid namespace", result.stderr)

@@ -41,11 +41,11 @@ class Made(Folder):
 
     def add_sample(self, *user: int, pid: int = PID, time: int = 100,
                    kernel: tuple[int, ...] = ()) -> rd.Sample:
-        made = rd.Sample.make_stack(self.perf.attrs[0], pid, time, user or (ANON,), kernel)
+        sample = rd.Sample.make_stack(self.perf.attrs[0], pid, time, user or (ANON,), kernel)
         if not user:
-            made.chain = made.chain[:-2]
-        self.add_records(made)
-        return made
+            sample.chain = sample.chain[:-2]
+        self.add_records(sample)
+        return sample
 
     def run_judge(self, *options: str, raw: bytes | None = None,
                   before: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
@@ -61,9 +61,9 @@ class Made(Folder):
         return json.loads(result.stdout)
 
     def expect_figures(self, **wanted: Any) -> dict[str, Any]:
-        found = self.judge()
-        self.assertEqual({name: found[name] for name in wanted}, wanted)
-        return found
+        figures = self.judge()
+        self.assertEqual({name: figures[name] for name in wanted}, wanted)
+        return figures
 
 
 class Counts(Made):
@@ -136,26 +136,27 @@ class Counts(Made):
                                 self.perf.map(PID, MAIN + 0x1000, 0x1000, "/usr/bin/made", 11,
                                               rd.READ | rd.WRITE))):
             self.perf.records.insert(0, record)
-        found = self.judge()
+        figures = self.judge()
         for name in ("addresses", "addresses_unmapped", "rootless", "single_frame", "sampled"):
-            self.assertEqual(found[name], without[name], name)
+            self.assertEqual(figures[name], without[name], name)
 
     def test_samples_of_guests(self) -> None:
         """Addresses of guests are in mappings without records."""
         for mode in (4, 5):
             self.add_sample(ANON + 0x100000, 0xdead).misc = mode
         self.add_sample(ANON, LIBC)
-        found = self.expect_figures(samples=3, user_stacks=1, addresses=2, addresses_unmapped=0)
-        self.assertEqual((found["sampled"]["guest"], found["sampled"]["anon"]), (2, 1))
-        self.assertEqual([(one["pid"], one["samples"]) for one in found["processes"]], [(PID, 1)])
+        figures = self.expect_figures(samples=3, user_stacks=1, addresses=2, addresses_unmapped=0)
+        self.assertEqual((figures["sampled"]["guest"], figures["sampled"]["anon"]), (2, 1))
+        self.assertEqual([(walk["pid"], walk["samples"]) for walk in figures["processes"]],
+                         [(PID, 1)])
 
     def test_samples_of_ended_tasks(self) -> None:
         """Samples of ended tasks have pid -1, which is not a process with mappings."""
         self.add_sample(kernel=(0xffffffff81000000,), pid=2**32 - 1)
         self.add_sample(ANON, LIBC, kernel=(0xffffffff81000000,), pid=2**32 - 1)
-        found = self.expect_figures(samples=2, user_stacks=0, addresses=0, addresses_unmapped=0)
-        self.assertEqual(found["sampled"]["kernel"], 2)
-        self.assertEqual([one["pid"] for one in found["processes"]], [PID])
+        figures = self.expect_figures(samples=2, user_stacks=0, addresses=0, addresses_unmapped=0)
+        self.assertEqual(figures["sampled"]["kernel"], 2)
+        self.assertEqual([walk["pid"] for walk in figures["processes"]], [PID])
 
     def test_program(self) -> None:
         """The program is the exec'ed file, or the file with the process's name, not the first."""
@@ -177,16 +178,16 @@ class Counts(Made):
              [CODE])]
         for pid, records, roots in cases:
             with self.subTest(pid=pid):
-                for time, (first, name, *more) in enumerate(records, 10):
+                for time, (first, name, *fields) in enumerate(records, 10):
                     self.add_records(self.perf.comm(pid, pid, name, time,
-                                                    *more) if first == "comm" else
-                                     self.perf.map(pid, first, 0x1000, name, time, *more))
+                                                    *fields) if first == "comm" else
+                                     self.perf.map(pid, first, 0x1000, name, time, *fields))
                 for start in (low, CODE, late):
                     self.add_sample(ANON, start, pid=pid)
-                found = {one["pid"]: one for one in self.judge()["processes"]}[pid]
+                found = {walk["pid"]: walk for walk in self.judge()["processes"]}[pid]
                 self.assertEqual(found["rootless"], 3 - len(roots))
                 self.add_sample(ANON, roots[0], pid=pid)
-                found = {one["pid"]: one for one in self.judge()["processes"]}[pid]
+                found = {walk["pid"]: walk for walk in self.judge()["processes"]}[pid]
                 self.assertEqual(found["rootless"], 3 - len(roots))
 
     def test_lost_records(self) -> None:
@@ -194,8 +195,8 @@ class Counts(Made):
         self.add_records(self.perf.side(rd.LOST, struct.pack("<QQ", identity, 12), 50),
                          self.perf.side(rd.LOST, struct.pack("<QQ", identity, 3), 60),
                          self.perf.side(rd.LOST_SAMPLES, struct.pack("<Q", 5), 70))
-        found = self.expect_figures(lost_records=2, lost_samples=5)
-        self.assertEqual(found["lost_events"], 15)
+        figures = self.expect_figures(lost_records=2, lost_samples=5)
+        self.assertEqual(figures["lost_events"], 15)
 
     def test_kinds_of_mappings(self) -> None:
         for number, (name, _) in enumerate((("/memfd:x (deleted)", "memfd"), ("[heap]", "other"),
@@ -211,16 +212,16 @@ class Counts(Made):
             if kind == rd.MMAP:
                 del record.body[32:64]  # fields that only MMAP2 records have
             self.add_records(record)
-        found = self.judge()
-        self.assertEqual(found["mmap2"], {"file": 3, "anon": 2, "memfd": 1, "other": 6})
+        figures = self.judge()
+        self.assertEqual(figures["mmap2"], {"file": 3, "anon": 2, "memfd": 1, "other": 6})
 
     def test_processes(self) -> None:
         self.add_records(self.perf.map(200, CODE, 0x1000, "/usr/bin/second", 10))
         self.add_sample(ANON, LIBC)
         self.add_sample(ANON, CODE, pid=200)
         self.add_sample(CODE, pid=200)
-        found = self.expect_figures(samples=3, addresses=5, addresses_unmapped=1)
-        by_pid = {one["pid"]: one for one in found["processes"]}
+        figures = self.expect_figures(samples=3, addresses=5, addresses_unmapped=1)
+        by_pid = {walk["pid"]: walk for walk in figures["processes"]}
         self.assertEqual((by_pid[PID]["samples"], by_pid[PID]["addresses_unmapped"]), (1, 0))
         self.assertEqual((by_pid[200]["samples"], by_pid[200]["single_frame"],
                           by_pid[200]["rootless"], by_pid[200]["addresses_unmapped"]),
@@ -240,8 +241,8 @@ class Deferred(Made):
         self.perf.attrs[0].flags |= 3 << 38
 
     def add_deferred_sample(self, time: int = 100) -> None:
-        made = self.add_sample(kernel=(2**64 - 2**20,), time=time)
-        made.chain += [self.MARKER, self.COOKIE]
+        sample = self.add_sample(kernel=(2**64 - 2**20,), time=time)
+        sample.chain += [self.MARKER, self.COOKIE]
 
     def add_deferred_chain(self, *user: int, time: int = 200, count: int = 0) -> None:
         payload = struct.pack(f"<QQ{len(user)}Q", self.COOKIE, count or len(user), *user)
@@ -315,10 +316,11 @@ class Order(Made):
         self.assertEqual(found["names"]["why"]["no-mapping"], 1)
         if not shutil.which("perf"):
             return
-        shown = process.run(["perf", "script", "-i", self.path, "-F", "ip,dso"], timeout=240).stdout
+        output = process.run(["perf", "script", "-i", self.path, "-F", "ip,dso"],
+                             timeout=240).stdout
         for name, count in (("/bin/sh)", 1), ("/bin/cat)", 1), ("jitted-100-1.so)", 1),
                             ("([unknown])", 1)):
-            self.assertEqual(shown.count(name), count, shown)
+            self.assertEqual(output.count(name), count, output)
 
     def test_fork_inherits(self) -> None:
         self.add_records(self.perf.fork(300, PID, 50))
@@ -336,14 +338,14 @@ class Refusals(Made):
     def test_chain_longer_than_its_record(self) -> None:
         self.add_sample(ANON, *[LIBC] * 4)
         raw = bytearray(self.perf.pack())
-        at = raw.rindex(struct.pack("<QQ", 6, rd.CONTEXT_USER))
-        struct.pack_into("<Q", raw, at, 2**61 + 6)
+        offset = raw.rindex(struct.pack("<QQ", 6, rd.CONTEXT_USER))
+        struct.pack_into("<Q", raw, offset, 2**61 + 6)
         start = rd.HEADER + len(self.perf.attrs[0].raw) + 16 + sum(
             len(record.pack()) for record in self.perf.records[:-1])
         result = self.run_judge("--json", raw=raw)
         self.assertEqual((result.returncode, result.stdout, result.stderr.count("\n")), (99, "", 1))
         self.assertIn(self.path, result.stderr)
-        self.assertRegex(result.stderr, rf"offset ({start}|0x{start:x}|{at}|0x{at:x})\b")
+        self.assertRegex(result.stderr, rf"offset ({start}|0x{start:x}|{offset}|0x{offset:x})\b")
 
     def test_missing(self) -> None:
         result = process.run([JITPROOF, "judge", self.path + ".none"], timeout=240)
@@ -367,13 +369,13 @@ class Stacks(Made):
     def add_dump(self, *words: int, size: int | None = None, time: int = 100) -> None:
         """Adds a sample with a dump: two words at the stack pointer, and @words at the frame
         pointer."""
-        made = rd.Sample.make(self.attr, pid=PID, tid=PID + 1, chain=[rd.CONTEXT_USER, ANON, 1])
-        made.ip, made.time, made.id = self.CODE, time, 9
-        made.abi = 2
-        made.regs = {rd.X86_BP: self.SP + 16, rd.X86_SP: self.SP, rd.X86_IP: self.CODE}
-        made.stack = bytearray(struct.pack("<%dQ" % (2 + len(words)), 7, 8, *words)[:size])
-        made.asked = 128
-        self.add_records(made)
+        sample = rd.Sample.make(self.attr, pid=PID, tid=PID + 1, chain=[rd.CONTEXT_USER, ANON, 1])
+        sample.ip, sample.time, sample.id = self.CODE, time, 9
+        sample.abi = 2
+        sample.regs = {rd.X86_BP: self.SP + 16, rd.X86_SP: self.SP, rd.X86_IP: self.CODE}
+        sample.stack = bytearray(struct.pack("<%dQ" % (2 + len(words)), 7, 8, *words)[:size])
+        sample.asked = 128
+        self.add_records(sample)
 
     def judge_stacks(self, *options: str) -> list[dict[str, Any]]:
         result = self.run_judge(*options, "--stacks", self.out)
@@ -404,7 +406,7 @@ class Stacks(Made):
         self.add_dump(self.SP + 32, MAIN + 0x20, self.SP + 48, MAIN + 0x40, 0, 0)
         self.assertEqual([(stack["stop"], len(stack["frames"])) for stack in self.judge_stacks()],
                          [("no-elf", 2)])
-        self.assertEqual([(one["stop"], len(one["frames"])) for one in
+        self.assertEqual([(walk["stop"], len(walk["frames"])) for walk in
                           self.judge_stacks("--frame-pointers")], [("root", 3)])
 
     def test_methods(self) -> None:
@@ -422,14 +424,14 @@ class Stacks(Made):
     def test_cannot_be_written(self) -> None:
         self.add_dump(self.SP + 32, ANON + 0x20, 0, 0)
         out = self.place("stacks")
-        for place, why, before in (
+        for place, reason, before in (
                 ("/dev/full", "expected a regular file", ()),
                 (self.path + "/no", "Not a dir", ()),
                 (out, "cannot be written", ("prlimit", "--fsize=20"))):
             result = self.run_judge("--stacks", place, before=before)
             self.assertEqual((result.returncode, result.stdout), (99, ""))
             self.assertIn(place, result.stderr)
-            self.assertIn(why, result.stderr)
+            self.assertIn(reason, result.stderr)
         self.assertEqual([name for name in os.listdir(self.home) if name.startswith("stacks")], [])
 
 

@@ -54,13 +54,13 @@ class Names(judged.Made):
         """Adds samples at the addresses and expects exactly these counts, by source or reason."""
         for address in addresses:
             self.add_sample(address, pid=self.pid)
-        found = [one["names"] for one in self.judge()["processes"] if one["pid"] == self.pid][0]
+        counts = [one["names"] for one in self.judge()["processes"] if one["pid"] == self.pid][0]
         counted = {name.replace("-", "_"): count
-                   for name, count in {**found["by"], **found["why"]}.items() if count}
+                   for name, count in {**counts["by"], **counts["why"]}.items() if count}
         self.assertEqual(counted, wanted)
-        self.assertEqual(found["samples"], len(addresses))
-        self.assertEqual(found["named"], sum(found["by"].values()))
-        self.assertEqual(found["unnamed"], sum(found["why"].values()))
+        self.assertEqual(counts["samples"], len(addresses))
+        self.assertEqual(counts["named"], sum(counts["by"].values()))
+        self.assertEqual(counts["unnamed"], sum(counts["why"].values()))
 
     def write_map(self, text: str) -> None:
         files.write(self.map_path, text)
@@ -217,8 +217,8 @@ class AsPerf(judged.Folder):
         super().setUp()
         try:
             self.perf = perf_tools.find_installed()
-        except Missing as why:
-            self.skipTest(str(why))
+        except Missing as reason:
+            self.skipTest(str(reason))
 
     def compare_with_perf(self, *command: str) -> None:
         path = self.place("perf.data")

@@ -61,10 +61,10 @@ class Recorded(Judging):
 
     def test_injected(self) -> None:
         fixture = self.fixture_path("growth")
-        found = self.judge_by_truth(fixture, "--injected", f"{fixture}/injected.data")
+        result = self.judge_by_truth(fixture, "--injected", f"{fixture}/injected.data")
         # The ELF files of the run are no longer at the recorded paths.
-        self.assertEqual(found["metrics"]["names.right"]["k"], 0)
-        self.assertGreater(found["metrics"]["names.right"]["n"], 0)
+        self.assertEqual(result["metrics"]["names.right"]["k"], 0)
+        self.assertGreater(result["metrics"]["names.right"]["n"], 0)
 
     def test_text(self) -> None:
         fixture = self.fixture_path("anon")
@@ -74,9 +74,9 @@ class Recorded(Judging):
         self.assertIn("not ok 1 truth/gathered", result.stdout)
 
     def test_keeps_a_run_directory(self) -> None:
-        fixture, kept = self.fixture_path("memfd"), self.place("kept")
-        ours = self.judge_by_truth(fixture, "-o", kept)
-        self.assertEqual(self.judge_run(kept)["verdicts"], ours["verdicts"])
+        fixture, kept_folder = self.fixture_path("memfd"), self.place("kept")
+        ours = self.judge_by_truth(fixture, "-o", kept_folder)
+        self.assertEqual(self.judge_run(kept_folder)["verdicts"], ours["verdicts"])
 
     def test_fewer_samples_with_more_slack(self) -> None:
         fixture = self.fixture_path("anon")
@@ -128,10 +128,10 @@ class WithoutRegisters(Judging):
             struct.pack_into("<QI", attr.raw, 80, 0, 0)
         perf.save(path)
         result = self.judge("--json", "--slack", "0", "--truth", f"{fixture}/truth", path)
-        found = json.loads(result.stdout)
+        matches = json.loads(result.stdout)
         self.assertIn("user registers", result.stderr)
-        self.assertEqual(found["skipped"]["modes"], "no-registers")
-        self.assertEqual(found["verdicts"]["chain"], self.judge_run(fixture)["verdicts"]["chain"])
+        self.assertEqual(matches["skipped"]["modes"], "no-registers")
+        self.assertEqual(matches["verdicts"]["chain"], self.judge_run(fixture)["verdicts"]["chain"])
 
 
 class Live(Judging):
@@ -145,8 +145,8 @@ class Live(Judging):
         recorded = rd.Truth(truth)
         for start in recorded.find(rd.Truth.PROCESS_START):
             self.addCleanup(os.unlink, "/tmp/perf-%d.map" % recorded.get(start)[2])
-        found = self.judge("--truth", truth, capture)
-        self.assertEqual(found.returncode, 1, found.stdout)  # perf asks no map for a memfd
-        self.assertIn("names.unnamed", found.stdout)
-        self.assertIn("with cause map-not-read-for-memfd (not-anonymous)", found.stdout)
-        self.assertRegex(found.stdout, r"# broken\.chain: 0\.00 % \(0 of [1-9]")
+        matches = self.judge("--truth", truth, capture)
+        self.assertEqual(matches.returncode, 1, matches.stdout)  # perf asks no map for a memfd
+        self.assertIn("names.unnamed", matches.stdout)
+        self.assertIn("with cause map-not-read-for-memfd (not-anonymous)", matches.stdout)
+        self.assertRegex(matches.stdout, r"# broken\.chain: 0\.00 % \(0 of [1-9]")

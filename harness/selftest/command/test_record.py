@@ -55,16 +55,16 @@ print(sorted(os.getpriority(os.PRIO_PROCESS, int(thread)) for thread in os.listd
 class Beside(Folder):
     def test_reader_comes_first(self) -> None:
         """Only the reading thread gets a higher priority, if permitted."""
-        mine = os.getpriority(os.PRIO_PROCESS, 0)
+        own_priority = os.getpriority(os.PRIO_PROCESS, 0)
         result = process.run([JITPROOF, "record", "-o", self.place("data"), "--", sys.executable,
                               "-c", NICE], timeout=240)
         if "perf_event_open" in result.stderr:
             self.skipTest(result.stderr.strip())
         rights = int(find_match(r"CapEff:\s*(\w+)", files.read("/proc/self/status"))[1], 16)
-        reader = -20 if rights >> CAP_SYS_NICE & 1 else mine
+        reader = -20 if rights >> CAP_SYS_NICE & 1 else own_priority
         first, *others = json.loads(result.stdout)
         self.assertEqual(first, reader, result.stderr)
-        self.assertEqual(set(others), {mine}, result.stderr)
+        self.assertEqual(set(others), {own_priority}, result.stderr)
 
     def test_records_hold_inodes(self) -> None:
         data = self.place("data")
@@ -74,10 +74,10 @@ class Beside(Folder):
             self.skipTest(result.stderr.strip())
         self.assertEqual((result.returncode, result.stdout), (0, "9 build ids\n"), result.stderr)
         status = os.stat(PROGRAM)
-        seen = [one for one in rd.PerfData.load(data).maps()
-                if one.name == os.path.realpath(PROGRAM)]
-        self.assertEqual(len(seen), 9)
-        for one in seen:
+        mappings = [mapping for mapping in rd.PerfData.load(data).maps()
+                if mapping.name == os.path.realpath(PROGRAM)]
+        self.assertEqual(len(mappings), 9)
+        for one in mappings:
             self.assertFalse(one.misc & MMAP_BUILD_ID)
             self.assertEqual((one.ino, one.maj, one.min), (
                 status.st_ino, os.major(status.st_dev), os.minor(status.st_dev)))

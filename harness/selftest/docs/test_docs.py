@@ -67,8 +67,8 @@ class Examples(Folder):
         """Parses the only complete case file of @page, without running a case; returns jitproof's
         output."""
         # Blocks without a case line show syntax in capitals, or two lines of a study.
-        whole, = [text for text in find_blocks(page) if re.search(r"^case [a-z]", text, re.M)]
-        self.write(whole, "cases", "example")
+        example, = [text for text in find_blocks(page) if re.search(r"^case [a-z]", text, re.M)]
+        self.write(example, "cases", "example")
         return process.run([JITPROOF, "run", "--expected", self.place("cases"), "none"],
                            timeout=240).stderr
 
@@ -85,8 +85,8 @@ class Examples(Folder):
 class Pages(unittest.TestCase):
     def test_jitproof(self) -> None:
         checked = 0
-        for page, rest in find_commands(r"(?:[\w./$-]*/)?jitproof"):
-            ours = rest.split(" -- ")[0]
+        for page, words in find_commands(r"(?:[\w./$-]*/)?jitproof"):
+            ours = words.split(" -- ")[0]
             if not re.match("[a-z]+ .*--", ours):
                 continue
             name, first, *_ = ours.split()
@@ -95,7 +95,7 @@ class Pages(unittest.TestCase):
                 read_help(JITPROOF, name)
             for option in find_options(ours):
                 checked += 1
-                with self.subTest(page=page, line=rest):
+                with self.subTest(page=page, line=words):
                     self.assertIn(option, find_options(text) + ["--help"])
         self.assertGreater(checked, 50)
 
@@ -133,23 +133,23 @@ class Pages(unittest.TestCase):
             makefile = file.read()
         targets = set(re.findall(r"^([a-z][\w-]*):", makefile, flags=re.M))
         checked = 0
-        for page, rest in find_commands("make"):
-            for word in rest.split():
+        for page, words in find_commands("make"):
+            for word in words.split():
                 if not re.fullmatch(r"[a-z][a-z_-]+", word):
                     break
                 checked += 1
-                with self.subTest(page=page, line=f"make {rest}"):
+                with self.subTest(page=page, line=f"make {words}"):
                     self.assertIn(word, targets)
         self.assertGreater(checked, 10)
 
     def test_drivers(self) -> None:
         checked = 0
-        for page, rest in find_commands("python3"):
-            path, *words = rest.split() or [""]
+        for page, sections in find_commands("python3"):
+            path, *words = sections.split() or [""]
             if not path.startswith(("ci/", "harness/")):
                 continue
             checked += 1
-            with self.subTest(page=page, line=f"python3 {rest}"):
+            with self.subTest(page=page, line=f"python3 {sections}"):
                 self.assertTrue(os.path.exists(os.path.join(TOP, path)))
                 _, *texts = read_help(sys.executable, path).split("\n\n")
                 self.assertRegex(texts[0] if texts else "", r"[.:?]$", "help that stops short")
@@ -206,13 +206,13 @@ class ManPages(Folder):
     def test_commands(self) -> None:
         first = remove_escapes(self.show("man1", "jitproof.1"))
         for command in self.commands:
-            usage, sentence, *rest = read_help(JITPROOF, command).split("\n\n", 2)
+            usage, sentence, *words = read_help(JITPROOF, command).split("\n\n", 2)
             page = remove_escapes(self.show("man1", f"jitproof-{command}.1"))
             with self.subTest(command):
                 self.assertIn(remove_escapes(usage.removeprefix("usage: ")), page)
                 self.assertIn(remove_escapes(usage.removeprefix("usage: ")), first)
                 self.assertIn(remove_escapes(sentence).rstrip("."), page)
-                missing = [word for word in remove_escapes(rest[0]).split() if word not in page]
+                missing = [word for word in remove_escapes(words[0]).split() if word not in page]
                 self.assertEqual(missing, [])
         self.assertEqual(len(os.listdir(self.place("man1"))), 1 + len(self.commands))
 
@@ -230,24 +230,24 @@ class ManPages(Folder):
             page = os.path.join(TOP, "docs", name.removeprefix("jitproof-").replace(".5", ".md"))
             with open(page, encoding="utf-8") as file:
                 words = remove_escapes(file.read()).lower().split()
-            shown = remove_escapes(self.show("man5", name)).lower()
+            output = remove_escapes(self.show("man5", name)).lower()
             with self.subTest(name):
-                self.assertEqual([word for word in words if word not in shown], [])
+                self.assertEqual([word for word in words if word not in output], [])
 
     def test_prose(self) -> None:
         """Examples and explanations use only options that jitproof has, besides one of perf."""
-        known = {option for command in self.commands
+        known_options = {option for command in self.commands
                  for option in find_options(read_help(JITPROOF, command))}
         self.assertLessEqual(set(find_options(self.text)),
-                             known | {"--help", "--version", "--user-regs"})
+                             known_options | {"--help", "--version", "--user-regs"})
 
     def test_threats(self) -> None:
         """The threat model states the files of each command."""
         with open(os.path.join(TOP, "docs", "threat-model.md"), encoding="utf-8") as file:
             table = file.read().split("\n## ")[2]
-        named = {first for cell in re.findall(r"^\| (`.*?) \|", table, re.M)
+        names = {first for cell in re.findall(r"^\| (`.*?) \|", table, re.M)
                  for first in re.findall(r"`(\w+)", cell)}
-        self.assertEqual(named, set(self.commands))
+        self.assertEqual(names, set(self.commands))
 
     def test_variables(self) -> None:
         """The sources contain each environment variable that the page names."""
@@ -257,9 +257,9 @@ class ManPages(Folder):
                 with open(os.path.join(TOP, path), encoding="utf-8") as file:
                     words |= set(re.findall(r"\w+", file.read()))
         section, = re.findall(r"^## Environment\n(.*?)^## ", self.text, re.M | re.S)
-        named = set(re.findall(r"JITPROOF_\w+|TMPDIR|HOME|PATH", section))
-        self.assertGreater(len(named), 5)
-        self.assertLessEqual(named, words)
+        names = set(re.findall(r"JITPROOF_\w+|TMPDIR|HOME|PATH", section))
+        self.assertGreater(len(names), 5)
+        self.assertLessEqual(names, words)
 
     def test_macros(self) -> None:
         pages = sorted(glob.glob(self.place("man?", "*")))

@@ -28,9 +28,9 @@ def read_facts(process: subprocess.Popen[str]) -> dict[str, dict[str, Any]]:
     status, output, errors = finish_facts(process)
     if status or errors:
         raise AssertionError("status %d: %s" % (status, errors))
-    found = [json.loads(line) for line in output.splitlines()]
-    by_name = {fact["fact"]: fact for fact in found}
-    if len(by_name) != len(found):
+    facts = [json.loads(line) for line in output.splitlines()]
+    by_name = {fact["fact"]: fact for fact in facts}
+    if len(by_name) != len(facts):
         raise AssertionError("a fact is printed twice")
     return by_name
 
@@ -67,8 +67,8 @@ class Facts(unittest.TestCase):
         self.assertEqual(list(self.first), sorted(self.first))
 
     def test_same_in_each_run(self) -> None:
-        for other in self.more:
-            self.assertEqual(self.first, other)
+        for other_run in self.more:
+            self.assertEqual(self.first, other_run)
 
     def test_no_addresses(self) -> None:
         for name, fact in self.first.items():
@@ -87,9 +87,9 @@ class Facts(unittest.TestCase):
         self.assertEqual(output.split()[2:], self.first["attr.size"]["about"].split())
 
     def test_globs(self) -> None:
-        found = read_facts(start_facts("--json", "attr.size", "chain.leaf.*"))
-        self.assertIn("attr.size", found)
-        self.assertTrue(all(re.match(r"attr\.size$|chain\.leaf\.", name) for name in found))
+        facts = read_facts(start_facts("--json", "attr.size", "chain.leaf.*"))
+        self.assertIn("attr.size", facts)
+        self.assertTrue(all(re.match(r"attr\.size$|chain\.leaf\.", name) for name in facts))
 
     def test_wrong_command_lines(self) -> None:
         for arguments in (["no-such-fact"], ["--limit=0"], ["--limit=x"], ["--limit="], ["--x"]):
@@ -116,12 +116,12 @@ class Bad(unittest.TestCase):
         return fact["why"]
 
     def test_why_a_fact_is_missing(self) -> None:
-        for name, why in (("crash", "an end of the probe: it died of SIGSEGV"),
+        for name, reason in (("crash", "an end of the probe: it died of SIGSEGV"),
                           ("leave", "an end of the probe: it exited with 3"),
                           ("lack", "one thing, another 2"),
                           ("nothing", "a value: the probe gave 0"),
                           ("flood", "room for the value")):
-            self.assertEqual(self.why_missing("bad." + name), why)
+            self.assertEqual(self.why_missing("bad." + name), reason)
 
     def test_probe_that_hangs(self) -> None:
         self.assertEqual(self.why_missing("bad.hang"), "an end of the probe within 1000 ms")

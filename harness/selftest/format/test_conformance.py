@@ -35,17 +35,17 @@ def convert_expected(value: Any) -> Any:
         return int(value, 16)
     if not isinstance(value, dict):
         return value
-    made = {}
+    result = {}
     for key, one in value.items():
         if key in ("name", "file"):
-            made[key] = one if one is None else one.encode().hex()
+            result[key] = one if one is None else one.encode().hex()
         elif key.endswith("_hex"):
-            made[key[:-len("_hex")]] = one
+            result[key[:-len("_hex")]] = one
         elif key == "type":
-            made[key] = TYPES.index(one)
+            result[key] = TYPES.index(one)
         else:
-            made[key] = convert_expected(one)
-    return made
+            result[key] = convert_expected(one)
+    return result
 
 
 def list_files(kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -92,13 +92,13 @@ class Readers(unittest.TestCase):
 
     def compare_perf_map(self, path: str, expected: dict[str, Any]) -> None:
         lookups = expected["lookups"]
-        found = run_reader("perf_map", path, *(lookup["address"] for lookup in lookups))
-        self.assertIsNone(found["error"])
+        result = run_reader("perf_map", path, *(lookup["address"] for lookup in lookups))
+        self.assertIsNone(result["error"])
         self.assertEqual([{"address": one["address"], "name": name}
-                          for one, name in zip(lookups, found["names"])],
+                          for one, name in zip(lookups, result["names"])],
                          [{**one, "name": convert_expected(one)["name"]} if "name" in one else
                           {"address": one["address"], "name": one["name_hex"]} for one in lookups])
-        self.assertEqual(found["bad_lines"],
+        self.assertEqual(result["bad_lines"],
                          len(expected["passed_over"]) + len(expected["no_number"]))
         with open(path, "rb") as file:
             lines = file.readlines()
@@ -117,8 +117,8 @@ class Readers(unittest.TestCase):
             map_.write(line)
             map_.flush()
             if not entries:
-                found = run_reader("perf_map", map_.name)
-                self.assertEqual(found["bad_lines"], 1)
+                result = run_reader("perf_map", map_.name)
+                self.assertEqual(result["bad_lines"], 1)
                 return
             start, size, name = (entries[0][key] for key in ("start", "size", "name"))
             end = (start + size) % 2**64
@@ -127,28 +127,28 @@ class Readers(unittest.TestCase):
                 ask.update({end - 1: name, end: None})
             if start:
                 ask[start - 1] = None
-            found = run_reader("perf_map", map_.name, *map(hex, ask))
-            self.assertEqual(dict(zip(ask, found["names"])), ask)
-            self.assertEqual(found["bad_lines"], int(no_number))
+            result = run_reader("perf_map", map_.name, *map(hex, ask))
+            self.assertEqual(dict(zip(ask, result["names"])), ask)
+            self.assertEqual(result["bad_lines"], int(no_number))
 
     def test_jitdump(self) -> None:
         self.compare_files("jitdump", self.compare_jitdump)
 
     def compare_jitdump(self, path: str, expected: dict[str, Any]) -> None:
-        found = run_reader("jitdump", path)
-        self.assertEqual(found.get("header"), convert_expected(expected["header"]))
-        for record in found["records"]:
+        result = run_reader("jitdump", path)
+        self.assertEqual(result.get("header"), convert_expected(expected["header"]))
+        for record in result["records"]:
             if TYPES[record["type"]] not in ("load", "move"):
                 self.assertEqual((record.pop("pid"), record.pop("tid")), (0, 0))
             if "entries" in record:
                 self.assertEqual(record.pop("count"), len(record["entries"]))
-        self.assertEqual(found["records"], convert_expected(expected["records"]))
-        self.assertEqual(found["unknown"], len(expected["passed_over"]))
+        self.assertEqual(result["records"], convert_expected(expected["records"]))
+        self.assertEqual(result["unknown"], len(expected["passed_over"]))
         if not expected["error"]:
-            self.assertIsNone(found["error"])
+            self.assertIsNone(result["error"])
             return
-        self.assertEqual(re.findall(r": offset (\d+): ", found["error"] or ""),
-                         [str(expected["error"]["offset"])], found["error"])
+        self.assertEqual(re.findall(r": offset (\d+): ", result["error"] or ""),
+                         [str(expected["error"]["offset"])], result["error"])
 
 
 class Set(unittest.TestCase):
@@ -158,9 +158,9 @@ class Set(unittest.TestCase):
             subprocess.run([sys.executable, "-B", os.path.join(SET, "make.py"), folder],
                            check=True, timeout=240)
             for kind in SUFFIX:
-                made = sorted(os.listdir(os.path.join(folder, kind)))
-                self.assertEqual(sorted(os.listdir(os.path.join(SET, kind))), made)
-                for name in made:
+                result = sorted(os.listdir(os.path.join(folder, kind)))
+                self.assertEqual(sorted(os.listdir(os.path.join(SET, kind))), result)
+                for name in result:
                     with self.subTest(name), \
                             open(os.path.join(folder, kind, name), "rb") as fresh, \
                             open(os.path.join(SET, kind, name), "rb") as kept:

@@ -51,12 +51,12 @@ class Cases(Inputs):
             for what, make in kinds.items():
                 with self.subTest(name=name, what=what):
                     path = os.path.join(folder, name)
-                    kept = files.read_bytes(path) if os.path.isfile(path) else b""
+                    kept_folder = files.read_bytes(path) if os.path.isfile(path) else b""
                     self.plant_file(path, make)
                     self.judge(folder)
                     os.unlink(path)
-                    if kept:
-                        files.write_bytes(path, kept)
+                    if kept_folder:
+                        files.write_bytes(path, kept_folder)
 
     def test_hostile_elf_index(self) -> None:
         """The index of elf/ contains names outside of that folder, or its files are replaced."""
@@ -363,8 +363,8 @@ class Named(Inputs):
         """Returns the counts of reasons for missing names."""
         result = self.run_it("judge", "--json", *arguments)
         self.assertEqual(result.returncode, 0, result.stderr)
-        why: dict[str, int] = json.loads(result.stdout)["names"]["why"]
-        return why
+        reason: dict[str, int] = json.loads(result.stdout)["names"]["why"]
+        return reason
 
     def make_private_program(self) -> str:
         """Creates a program in a private folder of the victim."""
@@ -388,14 +388,14 @@ class Named(Inputs):
             os.symlink(to, os.path.join(root, name))
             path = "/" + name + ("" if name == "file" else "/program")
             with self.subTest(name):
-                why = self.count_reasons("--root", root, self.make_sampled(path, self.victim))
-                self.assertEqual((why["stripped"], why["no-symbol"]), (0, 0))
-                self.assertGreater(why["missing-file"] + why["bad-file"], 0)
+                reason = self.count_reasons("--root", root, self.make_sampled(path, self.victim))
+                self.assertEqual((reason["stripped"], reason["no-symbol"]), (0, 0))
+                self.assertGreater(reason["missing-file"] + reason["bad-file"], 0)
         # A file below the root is found.
         shutil.copy(program, os.path.join(root, "program"))
         os.chmod(os.path.join(root, "program"), 0o755)
-        why = self.count_reasons("--root", root, self.make_sampled("/program", self.victim))
-        self.assertGreater(why["stripped"] + why["no-symbol"], 0)
+        reason = self.count_reasons("--root", root, self.make_sampled("/program", self.victim))
+        self.assertGreater(reason["stripped"] + reason["no-symbol"], 0)
 
     def test_odd_elf_folder(self) -> None:
         """--elf with FIFOs, devices, sockets, links, cycles and an endless ELF file."""

@@ -292,8 +292,8 @@ class Containers(other_users.OtherUsers):
                     record.pid = child.pid
                 path = self.place("inside.data")
                 data.save(path)
-                why = json.loads(self.run_it("judge", "--json", path).stdout)["names"]["why"]
-                self.assertEqual((why["stripped"], why["no-symbol"]), (0, 0), why)
-                self.assertGreater(why["missing-file"] + why["bad-file"], 0, why)
+                reason = json.loads(self.run_it("judge", "--json", path).stdout)["names"]["why"]
+                self.assertEqual((reason["stripped"], reason["no-symbol"]), (0, 0), reason)
+                self.assertGreater(reason["missing-file"] + reason["bad-file"], 0, reason)
             finally:
                 child.kill()

@@ -25,13 +25,13 @@ del attacks  # unittest would run the last class a second time
 class Count(unittest.TestCase):
     def test_how_many(self) -> None:
         """Counts kinds of attacks: the tests of these files."""
-        found = set()
+        result = set()
         for path in sorted(glob.glob(os.path.join(HERE, "hostile/test_other_users*.py"))):
             module = importlib.import_module(
                 "harness.selftest.hostile." + os.path.basename(path).partition(".")[0])
             for kind in vars(module).values():
                 if isinstance(kind, type) and issubclass(kind, other_users.OtherUsers):
-                    found |= {name for name in vars(kind) if name.startswith("test_")}
-        print(f"| {len(found)} kinds of attacks; on an ordinary user as well: "
+                    result |= {name for name in vars(kind) if name.startswith("test_")}
+        print(f"| {len(result)} kinds of attacks; on an ordinary user as well: "
               f"{unittest.defaultTestLoader.loadTestsFromName(__name__).countTestCases() - 1}")
-        self.assertGreaterEqual(len(found), LEAST)
+        self.assertGreaterEqual(len(result), LEAST)

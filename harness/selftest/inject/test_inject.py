@@ -64,11 +64,11 @@ def read_elf_symbols(path: str) -> list[tuple[int, int, str]]:
     segments = [struct.unpack_from("<IIQQQQ", raw, phoff + 56 * i) for i in range(phnum)]
     sections = [struct.unpack_from("<IIQQQQIIQQ", raw, shoff + 64 * i) for i in range(shnum)]
     elf_symbols = []
-    for _, kind, _, _, at, size, link, _, _, _ in sections:
+    for _, kind, _, _, offset, size, link, _, _, _ in sections:
         if kind != 2:
             continue
         strings = sections[link][4]
-        for entry in range(at, at + size, 24):
+        for entry in range(offset, offset + size, 24):
             name, info, _, _, value, length = struct.unpack_from("<IBBHQQ", raw, entry)
             if info & 15 != 2:
                 continue
@@ -108,15 +108,15 @@ class Records(Injecting):
         perf.records.append(rd.Record(rd.FINISHED_ROUND, 0, b""))
         perf.save(self.input)
         self.run_inject()
-        found = rd.PerfData.load(self.output)
-        self.assertEqual([bytes(attr.raw) for attr in found.attrs],
+        result = rd.PerfData.load(self.output)
+        self.assertEqual([bytes(attr.raw) for attr in result.attrs],
                          [bytes(attr.raw) for attr in perf.attrs])
-        self.assertEqual([attr.ids for attr in found.attrs], [attr.ids for attr in perf.attrs])
-        self.assertEqual(found.features, perf.features)
-        ours = [record for record in found.records
+        self.assertEqual([attr.ids for attr in result.attrs], [attr.ids for attr in perf.attrs])
+        self.assertEqual(result.features, perf.features)
+        ours = [record for record in result.records
                 if isinstance(record, rd.Map) and ".jit/" in record.name]
         for rounds in (True, False):
-            self.assertEqual([record.pack() for record in found.records if record not in ours and
+            self.assertEqual([record.pack() for record in result.records if record not in ours and
                               (record.kind == rd.FINISHED_ROUND) == rounds],
                              [record.pack() for record in perf.records
                               if (record.kind == rd.FINISHED_ROUND) == rounds])
@@ -131,11 +131,12 @@ class Records(Injecting):
         self.make_one_load(grown)
         whole, first = (f"{BASE:x}-{BASE + end:x}" for end in (0x100, 0x80))
         added = f"{BASE + 0x80:x}-{BASE + 0x100:x}"
-        for mode, wanted in (("keep", [first, whole]), ("strip", [first]), ("cut", [first, added])):
+        for mode, expected in (("keep", [first, whole]), ("strip", [first]),
+                               ("cut", [first, added])):
             with self.subTest(mode):
                 result = self.run_inject(f"--anon={mode}")
-                self.assertEqual(self.list_maps(), wanted)
-                self.assertIn(f"anonymous executable records: 2 before, {len(wanted)} after",
+                self.assertEqual(self.list_maps(), expected)
+                self.assertIn(f"anonymous executable records: 2 before, {len(expected)} after",
                               result.stdout)
 
     def test_other_protection(self) -> None:
@@ -343,9 +344,9 @@ class ElfFiles(Injecting):
             dump.load(100 + i, BASE + 48 * i, b"\xc3" * 33, i, f"f{i}")
         self.assertIn("1000 loads, 0 moves, 0 bad records", self.inject_dump(dump).stdout)
         self.assertEqual(len(os.listdir(self.output + ".jit")), 1)
-        shown = self.run_readelf("--all")
-        self.assertRegex(shown, r"LOAD +0x000000 .* R E 0x1000")
-        self.assertRegex(shown, r"Build ID: [0-9a-f]{40}")
+        output = self.run_readelf("--all")
+        self.assertRegex(output, r"LOAD +0x000000 .* R E 0x1000")
+        self.assertRegex(output, r"Build ID: [0-9a-f]{40}")
 
     def test_machine(self) -> None:
         """CPython 3.13 states 0; 3 (EM_386) is possible, 183 (EM_AARCH64) is not."""
@@ -370,7 +371,7 @@ class ElfFiles(Injecting):
                 differences[record.name].add(record.start - record.pgoff)
         self.assertEqual(len(differences), 5)
         self.assertEqual({len(difference) for difference in differences.values()}, {1})
-        self.assertEqual({found.pop() % 4096 for found in differences.values()}, {0})
+        self.assertEqual({result.pop() % 4096 for result in differences.values()}, {0})
 
     def test_lines(self) -> None:
         dump = mj.Made(PID).debug(99, BASE, [(BASE, 10, "a.js"), (BASE + 4, 11, "a.js"),
@@ -387,7 +388,7 @@ class ElfFiles(Injecting):
         _, two = self.locate_name("two")
         rows = re.findall(r"(?m)^(\S+\.js|\S+) +(\d+) +(0x[0-9a-f]+)",
                           self.run_readelf("--debug-dump=decodedline"))
-        rows = [(name, int(line), int(at, 0)) for name, line, at in rows]
+        rows = [(name, int(line), int(offset, 0)) for name, line, offset in rows]
         self.assertEqual(rows[:4], [("a.js", 10, one), ("a.js", 11, one + 4),
                                     ("b.js", 5000, one + 2000), ("a.js", 1, one + 2100)])
         self.assertEqual([row[1:] for row in rows[-2:]], [(8, two), (9, two + 8)])
@@ -405,11 +406,11 @@ class ElfFiles(Injecting):
         for i in range(3):
             dump.unwinding(99 + i, 33).load(100 + i, BASE + 64 * i, b"\x90" * 33, i, f"f{i}")
         self.inject_dump(dump)
-        shown = self.run_readelf("--debug-dump=frames")
-        self.assertEqual(shown.count(" CIE"), 1)
-        starts = sorted(int(found, 16) for found in re.findall(r"pc=([0-9a-f]+)\.\.", shown))
+        output = self.run_readelf("--debug-dump=frames")
+        self.assertEqual(output.count(" CIE"), 1)
+        starts = sorted(int(result, 16) for result in re.findall(r"pc=([0-9a-f]+)\.\.", output))
         self.assertEqual(starts, [self.locate_name(f"f{i}")[1] for i in range(3)])
-        self.assertEqual(shown.count("DW_CFA_offset: r6 (rbp) at cfa-16"), 3)
+        self.assertEqual(output.count("DW_CFA_offset: r6 (rbp) at cfa-16"), 3)
 
     def test_mapped_tables(self) -> None:
         """The mapping record includes tables that the process has after the code, unless other code
@@ -472,7 +473,7 @@ class Hostile(Injecting):
         good = bytes(self.dump.raw)
         load = good[40:]
         huge = 2**64 - 1
-        for name, more in (
+        for name, options in (
                 ("cut short", load[:30]),
                 ("size over the end", struct.pack("<IIQ", 0, 2**31, 1) + bytes(64)),
                 ("code size", struct.pack("<IIQIIQQQQ", 0, 80, 1, PID, PID, 0, BASE, huge, 1) +
@@ -486,16 +487,16 @@ class Hostile(Injecting):
                 ("size 0", struct.pack("<IIQ", 0, 0, 1))):
             with self.subTest(name):
                 shutil.rmtree(self.output + ".jit", ignore_errors=True)
-                self.expect_refusal(r"jit-100\.dump: offset 1\d\d: .*expected", 1, good + more)
+                self.expect_refusal(r"jit-100\.dump: offset 1\d\d: .*expected", 1, good + options)
 
     def test_goes_on_behind_damage(self) -> None:
         """Each complete record is found; the report names place and number of bytes."""
         def functions(numbers: range, pid: int = PID) -> bytes:
-            made = mj.Made(pid)
+            result = mj.Made(pid)
             for i in numbers:
-                made.unwinding(200 + i, 16).load(200 + i, BASE + 64 * i, b"\xc3" * 16, 50 + i,
+                result.unwinding(200 + i, 16).load(200 + i, BASE + 64 * i, b"\xc3" * 16, 50 + i,
                                                  f"whole{i}")
-            return bytes(made.raw[40:])
+            return bytes(result.raw[40:])
 
         before, after = functions(range(3)), functions(range(3, 6))
         one = len(before) // 3
@@ -517,8 +518,9 @@ class Hostile(Injecting):
         for cut, loads in ((one // 2, 6), (2 * one - 4, 6)):
             with self.subTest("lost bytes", cut=cut):
                 shutil.rmtree(self.output + ".jit", ignore_errors=True)
-                whole = before[:cut] + before[cut + 9:] + after
-                self.expect_refusal("valid record|holds others", 1 + loads, self.dump.raw + whole)
+                complete = before[:cut] + before[cut + 9:] + after
+                self.expect_refusal("valid record|holds others", 1 + loads, self.dump.raw
+                                    + complete)
 
     def test_wrong_headers(self) -> None:
         for name, raw, pattern in (

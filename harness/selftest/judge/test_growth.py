@@ -51,5 +51,5 @@ class Growth(Folder):
             most = FORKS if kind.startswith("forks") else PROCESSES
             with self.subTest(kind):
                 fewer, _, _ = self.measure_judge(kind, most // 10)
-                more, _, _ = self.measure_judge(kind, most)
-                self.assertLess(more, MOST_TIMES * fewer)
+                larger, _, _ = self.measure_judge(kind, most)
+                self.assertLess(larger, MOST_TIMES * fewer)

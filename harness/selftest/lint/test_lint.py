@@ -48,17 +48,17 @@ def add_cut_load(dump: mj.Made) -> None:
 
 
 def add_padded_load(dump: mj.Made) -> None:
-    at = len(dump.raw)
+    offset = len(dump.raw)
     dump.load(NOW + 6, 0x4000, CODE + b"\0" * 3, 3, "three")
-    struct.pack_into("<Q", dump.raw, at + 40, 16)
+    struct.pack_into("<Q", dump.raw, offset + 40, 16)
 
 
 def add_debug_before_load(dump: mj.Made, lines: list[tuple[int, int, str]],
                           more: bytes = b"") -> None:
-    at = len(dump.raw)
+    offset = len(dump.raw)
     dump.debug(NOW + 6, 0x5000, lines)
     dump.raw += more
-    struct.pack_into("<I", dump.raw, at + 4, len(dump.raw) - at)
+    struct.pack_into("<I", dump.raw, offset + 4, len(dump.raw) - offset)
     dump.load(NOW + 7, 0x5000, CODE, 3, "three")
 
 
@@ -74,9 +74,9 @@ def add_coarse_times(dump: mj.Made) -> None:
 
 
 def add_load_without_vma(dump: mj.Made) -> None:
-    at = len(dump.raw)
+    offset = len(dump.raw)
     dump.load(NOW + 6, 0x4000, CODE, 3, "three")
-    struct.pack_into("<Q", dump.raw, at + 24, 0)
+    struct.pack_into("<Q", dump.raw, offset + 24, 0)
 
 
 def add_load(**changed: Any) -> Spoil:
@@ -203,12 +203,12 @@ class Rules(Linting):
         self.assertEqual(self.count_rules(self.write_map(GOOD.encode())), {})
 
     def test_each_rule_of_jitdumps(self) -> None:
-        for spoils, behind in ((DUMPS, close_dump), (OPEN, lambda dump: dump)):
+        for spoils, finish_dump in ((DUMPS, close_dump), (OPEN, lambda dump: dump)):
             for rule, spoil in spoils.items():
                 dump = make_dump()
                 spoil(dump)
                 with self.subTest(rule=rule):
-                    self.assertEqual(set(self.count_rules(self.write_dump(behind(dump)))),
+                    self.assertEqual(set(self.count_rules(self.write_dump(finish_dump(dump)))),
                                      {rule, *WITH.get(rule, ())})
 
     def test_each_rule_of_maps(self) -> None:
@@ -217,10 +217,11 @@ class Rules(Linting):
                 self.assertEqual(self.count_rules(self.write_map(GOOD.encode() + line)), {rule: 1})
 
     def test_rules_of_files(self) -> None:
-        whole = close_dump(make_dump())
-        self.assertEqual(self.count_rules(self.write_dump(whole, "jit-1-2-XY")),
+        complete_dump = close_dump(make_dump())
+        self.assertEqual(self.count_rules(self.write_dump(complete_dump, "jit-1-2-XY")),
                          {"dump.file-name": 1})
-        self.assertEqual(self.count_rules(self.write_dump(whole, "jit-1.dump")), {"dump.pid": 1})
+        self.assertEqual(self.count_rules(self.write_dump(complete_dump, "jit-1.dump")),
+                         {"dump.pid": 1})
         self.assertEqual(self.count_rules(self.write_dump(close_dump(mj.Made(PID)))).keys(),
                          {"dump.header-clock", "dump.no-load"})
         self.assertEqual(self.count_rules(self.write_map(b"")), {"map.empty": 1})
@@ -237,13 +238,13 @@ class Rules(Linting):
         self.assertEqual(self.count_rules(self.write_dump(close_dump(dump))), {"name.utf8": 1})
 
     def test_clocks(self) -> None:
-        for name, at in (("wall clock in ns", WALL), ("in microseconds", WALL // 1000),
+        for name, clock_time in (("wall clock in ns", WALL), ("in microseconds", WALL // 1000),
                          ("wall clock in ms", WALL // 10**6), ("in seconds", WALL // 10**9),
                          ("CLOCK_MONOTONIC in microseconds",
                           time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000), ("missing", 0)):
-            dump = mj.Made(PID).load(at, 0x1000, CODE, 1, "one")
+            dump = mj.Made(PID).load(clock_time, 0x1000, CODE, 1, "one")
             found = self.lint_json(self.write_dump(close_dump(dump)))["checked"][0]["findings"]
-            text = [one["text"] for one in found if one["rule"] == "dump.clock"]
+            text = [finding["text"] for finding in found if finding["rule"] == "dump.clock"]
             self.assertEqual(len(text), 1, name)
             self.assertIn(name, text[0])
 
@@ -251,22 +252,23 @@ class Rules(Linting):
         dump = make_dump()
         add_bad_record(dump)
         add_load(time=NOW + 8, addr=2**63, index=9)(dump)
-        found = self.lint_json(self.write_dump(close_dump(dump)))["checked"][0]
-        self.assertEqual(found["rules"], {"dump.record": 1, "code.address": 1})
-        self.assertEqual(found["findings"][0]["rule"], "code.address")
+        findings = self.lint_json(self.write_dump(close_dump(dump)))["checked"][0]
+        self.assertEqual(findings["rules"], {"dump.record": 1, "code.address": 1})
+        self.assertEqual(findings["findings"][0]["rule"], "code.address")
 
     def test_names_the_copy_of_a_buffer(self) -> None:
         """A child and its parent write the same buffer, which begins within a record."""
         dump = make_dump()
         start = len(dump.raw) - 20
-        add_load(time=NOW + 8, addr=0x8000, index=9)(dump)
+        add_load(time=NOW + 8, offset=0x8000, index=9)(dump)
         size = len(dump.raw) - start
         dump.raw += dump.raw[start:]
-        found = self.lint_json(self.write_dump(close_dump(dump)))["checked"][0]["findings"]
-        text = [(one["offset"], one["text"]) for one in found if one["rule"] == "dump.copy"]
-        self.assertEqual([at for at, _ in text], [start + size])
+        findings = self.lint_json(self.write_dump(close_dump(dump)))["checked"][0]["findings"]
+        text = [(finding["offset"], finding["text"]) for finding in findings
+                if finding["rule"] == "dump.copy"]
+        self.assertEqual([offset for offset, _ in text], [start + size])
         self.assertIn(f"{size} bytes are a copy of those from offset {start} on", text[0][1])
-        self.assertIn("to the next valid record at offset", str(found))
+        self.assertIn("to the next valid record at offset", str(findings))
 
     def test_equal_unwinding_information_is_no_copy(self) -> None:
         """V8 writes the same empty index for each function, with times of whole microseconds."""
@@ -281,8 +283,8 @@ class Rules(Linting):
         names = {line.split()[0] for line in listed.splitlines()}
         page = files.read(os.path.join(ROOT, "docs", "lint.md"))
         self.assertEqual(names, set(re.findall(r"^### (\S+)$", page, re.M)))
-        mine = files.read(__file__)
-        self.assertEqual([name for name in names if f'"{name}"' not in mine], ["file.owner"]
+        own_text = files.read(__file__)
+        self.assertEqual([name for name in names if f'"{name}"' not in own_text], ["file.owner"]
                          if os.geteuid() else [])
 
 
@@ -291,17 +293,17 @@ class Command(Linting):
         return process.run([JITPROOF, "lint", *arguments], timeout=240)
 
     def test_status(self) -> None:
-        good = self.write_dump(close_dump(make_dump()))
+        valid_dump = self.write_dump(close_dump(make_dump()))
         warned = self.write_map(GOOD.encode() + MAPS["map.crlf"])
         wrong = self.write_map(GOOD.encode() + b"nonsense\n", "perf-1.map")
-        self.assertEqual(self.run_lint(good).returncode, 0)
-        self.assertEqual(self.run_lint(good, warned).returncode, 0)
-        self.assertEqual(self.run_lint("--strict", good, warned).returncode, 1)
+        self.assertEqual(self.run_lint(valid_dump).returncode, 0)
+        self.assertEqual(self.run_lint(valid_dump, warned).returncode, 0)
+        self.assertEqual(self.run_lint("--strict", valid_dump, warned).returncode, 1)
         self.assertEqual(self.run_lint("--strict", "--allow", "map.crlf", warned).returncode, 0)
         self.assertEqual(self.run_lint(warned, wrong).returncode, 1)
         self.assertEqual(self.run_lint(wrong, self.place("absent")).returncode, 99)
         self.assertEqual(self.run_lint().returncode, 2)
-        self.assertEqual(self.run_lint("--allow", "no.rule", good).returncode, 2)
+        self.assertEqual(self.run_lint("--allow", "no.rule", valid_dump).returncode, 2)
 
     def test_text(self) -> None:
         path = self.write_map(GOOD.encode() + b"7080 0 a\x1b[2Jb\n" * 7)
@@ -319,12 +321,12 @@ class Command(Linting):
         swapped = close_dump(make_dump())
         swapped.raw[:4] = swapped.raw[3::-1]
         files.write_bytes(self.place("jit-4.dump"), swapped.raw)
-        for name, why in (("perf-1.map", "a FIFO"), ("jit-2.dump", "the file ends"),
+        for name, reason in (("perf-1.map", "a FIFO"), ("jit-2.dump", "the file ends"),
                           ("picture", "expected a jitdump or a perf map"),
                           ("perf-3.map", "symbolic link"), ("jit-4.dump", "other byte order")):
             result = self.run_lint(self.place(name))
             self.assertEqual(result.returncode, 99, name)
-            self.assertIn(why, result.stderr)
+            self.assertIn(reason, result.stderr)
 
 
 class Processes(Linting):
@@ -334,9 +336,9 @@ class Processes(Linting):
         self.addCleanup(child.wait)
         self.addCleanup(child.communicate)
         assert child.stdout
-        pid, at, at_memfd = map(int, child.stdout.readline().split())
+        pid, addr, at_memfd = map(int, child.stdout.readline().split())
         self.remove_stale_names(pid)
-        return child, pid, at, at_memfd
+        return child, pid, addr, at_memfd
 
     def remove_stale_names(self, pid: int) -> None:
         """Removes what a dead process with the same pid left where `lint --pid` looks."""
@@ -351,12 +353,13 @@ class Processes(Linting):
         child.stdout.readline()
 
     def lint_process(self, pid: int) -> dict[str, dict[str, int]]:
-        return {one["kind"]: one["rules"] for one in self.lint_json("--pid", str(pid))["checked"]}
+        return {finding["kind"]: finding["rules"] for finding
+                in self.lint_json("--pid", str(pid))["checked"]}
 
     def test_without_names(self) -> None:
-        _, pid, at, at_memfd = self.start_process()
+        _, pid, addr, at_memfd = self.start_process()
         found = self.lint_json("--pid", str(pid), status=0)["checked"]
-        self.assertEqual({finding["address"] for finding in found[0]["findings"]}, {at, at_memfd})
+        self.assertEqual({finding["address"] for finding in found[0]["findings"]}, {addr, at_memfd})
         self.assertEqual(found[0]["rules"], {"process.no-names": 2})
 
     def write_own_map(self, pid: int, text: str) -> str:
@@ -369,8 +372,8 @@ class Processes(Linting):
         return path
 
     def test_perf_map(self) -> None:
-        _, pid, at, at_memfd = self.start_process()
-        self.write_own_map(pid, f"{at:x} 40 one\n{at_memfd:x} 40 two\n10000 40 gone\n")
+        _, pid, addr, at_memfd = self.start_process()
+        self.write_own_map(pid, f"{addr:x} 40 one\n{at_memfd:x} 40 two\n10000 40 gone\n")
         self.assertEqual(self.lint_process(pid), {"perf map": {"code.unmapped": 1},
                                                   "process": {"process.unread-map": 1}})
 
@@ -382,9 +385,9 @@ class Processes(Linting):
     def start_with_dump(self, *more: str, time_: int = NOW) -> tuple[int, str]:
         # The file's name contains the pid, which is known after the start.
         link = self.place("jit.dump")
-        child, pid, at, at_memfd = self.start_process(link, *more)
+        child, pid, addr, at_memfd = self.start_process(link, *more)
         path = self.place(f"jit-{pid}.dump")
-        os.rename(self.write_jitdump(pid, at, time_), path)
+        os.rename(self.write_jitdump(pid, addr, time_), path)
         os.symlink(path, link)
         self.continue_process(child)
         return pid, path
@@ -406,8 +409,8 @@ class Processes(Linting):
         self.assertEqual(self.lint_process(pid)["jitdump"], {"dump.unfinished": 1})
 
     def test_file_of_an_earlier_process(self) -> None:
-        _, pid, at, _ = self.start_process()
-        path = self.write_own_map(pid, f"{at:x} 40 one\n")
+        _, pid, addr, _ = self.start_process()
+        path = self.write_own_map(pid, f"{addr:x} 40 one\n")
         self.assertEqual(self.lint_process(pid)["perf map"], {})
         os.utime(path, (time.time() - 60, time.time() - 60))
         self.assertEqual(self.lint_process(pid)["perf map"], {"file.stale": 1})

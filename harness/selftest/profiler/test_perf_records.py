@@ -63,9 +63,9 @@ class Records(Folder):
     def test_growing_file(self) -> None:
         data = DataFile(self.place("perf.data"))
         data.read_more()
-        one = pack_file(pack_sample(7), whole=False)
-        for upto in range(len(one) + 1):
-            self.write_raw(one[:upto], "perf.data")
+        complete_file = pack_file(pack_sample(7), whole=False)
+        for upto in range(len(complete_file) + 1):
+            self.write_raw(complete_file[:upto], "perf.data")
             data.read_more()
         self.assertEqual(data.count.samples, 1)
         self.write_raw(pack_file(pack_sample(7) + pack_sample(8)), "perf.data")

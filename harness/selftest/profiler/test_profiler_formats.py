@@ -55,9 +55,9 @@ class Gecko(Folder):
 
     def test_shared_tables_and_deltas(self) -> None:
         samples = {"stack": SAMPLES["stack"][:3], "timeDeltas": [1, 1.5, 0.5]}
-        found = list(gecko.parse_samples(make_profile({"samples": samples}, shared=TABLES)))
-        self.assertEqual([time for time, _, _, _ in found], [1, 2.5, 3])
-        self.assertEqual([sample[1:] for sample in found],
+        result = list(gecko.parse_samples(make_profile({"samples": samples}, shared=TABLES)))
+        self.assertEqual([time for time, _, _, _ in result], [1, 2.5, 3])
+        self.assertEqual([sample[1:] for sample in result],
                          [sample[1:] for sample in self.expected])
 
     def test_other_layout(self) -> None:
@@ -77,11 +77,11 @@ class Gecko(Folder):
         names = gecko.load_symbols(self.write(json.dumps(stored["symbols"]), "symbols"))
         for symbols in (None, names):
             with mock.patch.object(native, "is_program", return_value=False):
-                found = list(gecko.parse_samples(stored["profile"], symbols))
-            self.assertEqual([sample[:3] for sample in found], [
+                result = list(gecko.parse_samples(stored["profile"], symbols))
+            self.assertEqual([sample[:3] for sample in result], [
                 (time, 31258, 31282) for time in (49165155.503895, 49165158.727391,
                                                   49165165.667167)])
-            self.assertEqual([sample[3] for sample in found], [
+            self.assertEqual([sample[3] for sample in result], [
                 code + (names if symbols else ["?"] * len(names))
                 for code, names in zip(codes, above)])
         with self.assertRaises(Failed):
@@ -98,24 +98,25 @@ class Gecko(Folder):
             self.assertEqual(url, "http://server/symbolicate/v5")
             asked = json.loads(question)
             self.assertEqual(len(asked["memoryMap"]), len(libraries))
-            found = [names.get((libraries[library]["codeId"], address))
+            result = [names.get((libraries[library]["codeId"], address))
                      for library, address in asked["stacks"][0]]
             return io.BytesIO(json.dumps({"results": [{"stacks": [
-                [{"function": name} if name else {} for name in found]]}]}).encode())
+                [{"function": name} if name else {} for name in result]]}]}).encode())
 
         with mock.patch("urllib.request.urlopen", answer):
-            found = gecko.ask_symbols(stored["profile"], "http://server")
-        self.assertGreater(len(found), 3)
-        self.assertLessEqual(found.items(), names.items())
+            result = gecko.ask_symbols(stored["profile"], "http://server")
+        self.assertGreater(len(result), 3)
+        self.assertLessEqual(result.items(), names.items())
 
     def test_time_of_the_first_sample(self) -> None:
         """samply counts from the first sample's time in the header, if the file has this."""
         head = b"PERFILE2" + struct.pack("<7Q", 104, 16, 0, 0, 104, 8, 0) + bytes(8)
-        rest = bytes(24) + bytes(8) + struct.pack("<4Q", 0, 0, 144, 16) + struct.pack("<2Q", 77, 99)
+        remainder = bytes(24) + bytes(8) + struct.pack("<4Q", 0, 0, 144, 16) + struct.pack("<2Q",
+                                                                                           77, 99)
         for bits, first in ((1 << 21 | 1 << 3, 77), (1 << 3, 0)):
             path = os.path.join(self.home, "a")
             with open(path, "wb") as file:
-                file.write(head + struct.pack("<Q", bits) + rest)
+                file.write(head + struct.pack("<Q", bits) + remainder)
             self.assertEqual(samply_import.find_reference(path), first)
 
     def test_libraries(self) -> None:
@@ -125,8 +126,8 @@ class Gecko(Folder):
         for path, name in ((program, "[%s]" % os.path.basename(program)), ("[vdso]", "[vdso]"),
                            (os.path.join(GOLDEN, "samply-0.13.1.json"), "?"), ("/dev/zero", "?"),
                            ("/memfd:code (deleted)", "?"), ("", "?")):
-            made = {**make_profile(TABLES), "libs": [{"codeId": None, "path": path}]}
-            self.assertEqual(list(gecko.parse_samples(made))[0][3][-1], name)
+            adapter = {**make_profile(TABLES), "libs": [{"codeId": None, "path": path}]}
+            self.assertEqual(list(gecko.parse_samples(adapter))[0][3][-1], name)
 
     def test_samply(self) -> None:
         with gzip.open(os.path.join(self.home, "profile.json.gz"), "wt") as file:
@@ -144,10 +145,10 @@ class Gecko(Folder):
 def write_stream(kind: type[Adapter], home: str, enabled: int, stopped: int) -> str:
     """Returns the stream that an adapter writes for the files in @home."""
     with mock.patch.object(kind, "version", return_value="1"):
-        made = kind(argparse.Namespace(dir=home, freq=1000))
-        made.enabled, made.stopped, made.pid = enabled, stopped, 7
+        adapter = kind(argparse.Namespace(dir=home, freq=1000))
+        adapter.enabled, adapter.stopped, adapter.pid = enabled, stopped, 7
         file = io.StringIO()
-        made.write(file)
+        adapter.write(file)
     return file.getvalue()
 
 

@@ -120,11 +120,11 @@ class Parsing(Folder):
 
     def test_mappings(self) -> None:
         """The adapters read the mappings of a process; a process that has ended has none."""
-        found = {path: where for where, path in bpftrace_counts.read_mappings(os.getpid())}
+        result = {path: range_ for range_, path in bpftrace_counts.read_mappings(os.getpid())}
         with open("/proc/self/auxv", "rb") as file:
             vectors = {key: value for key, value in struct.iter_unpack("QQ", file.read())}
-        self.assertEqual(found["[vdso]"].start, vectors[33])  # AT_SYSINFO_EHDR
-        self.assertIn(os.path.realpath(sys.executable), found)
+        self.assertEqual(result["[vdso]"].start, vectors[33])  # AT_SYSINFO_EHDR
+        self.assertIn(os.path.realpath(sys.executable), result)
         self.assertEqual(bpftrace_counts.read_mappings(2 ** 22 + os.getpid()), [])
 
     def test_libbpf_profile(self) -> None:
@@ -178,8 +178,8 @@ class Parsing(Folder):
     def test_sysprof(self) -> None:
         """Reads a growing capture: records of own processes, the user part of chains, no threads,
         and no FORK of processes that ended before the window."""
-        def pack_frame(kind: int, when: int, pid: int, payload: bytes = b"", cpu: int = 0) -> bytes:
-            return sysprof.HEAD.pack(sysprof.HEAD.size + len(payload), cpu, pid, when,
+        def pack_frame(kind: int, time: int, pid: int, payload: bytes = b"", cpu: int = 0) -> bytes:
+            return sysprof.HEAD.pack(sysprof.HEAD.size + len(payload), cpu, pid, time,
                                      kind) + payload
         chain = struct.pack("<HHi5Q", 5, 0, 8, 2**64 - 128, 0xffffffff81000000,
                             sysprof.CONTEXT_USER, 0x7f10, 0x7f20)

@@ -156,25 +156,25 @@ class Perf(Adapters):
 class Page(Adapters):
     """The adapter in docs/profiler-adapters.md."""
 
-    def check_page(self, mine: str, old: str = "", new: str = "") -> tuple[int, str]:
+    def check_page(self, own_text: str, old: str = "", new: str = "") -> tuple[int, str]:
         """Checks the page's adapter with @new in place of @old."""
         page = files.read(os.path.join(HERE, "../../docs/profiler-adapters.md"))
         begin = page.index("import os\n")
         text = page[begin:page.index("```", begin)]
         self.assertIn(old, text)
-        return self.check_adapter(text.replace(old, new) if old else text, MINE=mine,
+        return self.check_adapter(text.replace(old, new) if old else text, MINE=own_text,
                                   JITPROOF_MINE=self.write(MINE, "mine", runs=True))
 
     def test_messages(self) -> None:
-        for mine, message in (
+        for own_text, message in (
                 ("end", "mine ended with 3, and did not print 'Sampling': without a word"),
                 ("silent", "# the profiler wrote no profile.txt\n"),
                 ("JIT;JIT;main", "1 native frames, and then a stack that cannot be; a stream has "
                  "the innermost frame first"),
                 ("bash;JIT;JIT", "samples of pid [0-9]+ in [a-z0-9_]+: 3 frames seen, [0-9]+ must "
                  "be, equal up to frame 1; then comes [a-z0-9_]+\n")):
-            with self.subTest(mine):
-                self.assertRegex(self.check_page(mine)[1], message)
+            with self.subTest(own_text):
+                self.assertRegex(self.check_page(own_text)[1], message)
 
     def test_kernel_and_suffix(self) -> None:
         """Suffixes of flamegraph tools are not part of a name."""

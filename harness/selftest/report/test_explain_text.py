@@ -27,10 +27,10 @@ class Explanation(unittest.TestCase):
         self.assertRegex(self.explain(), r"(?m)^         remedy:\n  put the file back, ")
 
     def test_short_and_verbose(self) -> None:
-        short, verbose = self.explain(), self.explain("-v")
-        self.assertNotIn("study: ", short)
-        self.assertEqual(short.count("remedy:"), verbose.count("remedy:"))
-        self.assertLess(short.count("\n         - "), verbose.count("\n         - "))
+        short_text, verbose = self.explain(), self.explain("-v")
+        self.assertNotIn("study: ", short_text)
+        self.assertEqual(short_text.count("remedy:"), verbose.count("remedy:"))
+        self.assertLess(short_text.count("\n         - "), verbose.count("\n         - "))
 
     def test_words_are_those_of_a_file(self) -> None:
         """In a file, lines have any length and nothing is omitted."""

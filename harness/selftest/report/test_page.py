@@ -112,18 +112,18 @@ class Page(Folder):
         true, = self.load(self.place("run", case))["pictures"]
         seen, = self.load(self.place("run", case, "injected.data"))["pictures"]
         names = {true["strings"][box[6]] for box in true["truth"]}
-        shown = {seen["strings"][name] for _, name in seen["stacks"][1:]}
-        self.assertGreater(len(names & shown), 10)
+        output = {seen["strings"][name] for _, name in seen["stacks"][1:]}
+        self.assertGreater(len(names & output), 10)
 
     def test_shares_of_a_page(self) -> None:
         """Cases that passed have thinner pictures, so that a page of many cases shows all."""
         for number in range(CASES):
             shutil.copytree(os.path.join(FIXTURES, "clock"), self.place("run", str(number)))
-        whole, = self.load(os.path.join(FIXTURES, "clock"))["pictures"]
+        full_view, = self.load(os.path.join(FIXTURES, "clock"))["pictures"]
         report = self.load(self.place("run"))
         self.assertEqual((len(report["pictures"]), report["without_picture"]), (CASES, 0))
         self.assertEqual({picture["one_of"] for picture in report["pictures"]}, {2})
-        self.assertLess(len(report["pictures"][0]["rows"]), len(whole["rows"]))
+        self.assertLess(len(report["pictures"][0]["rows"]), len(full_view["rows"]))
 
     def test_run_without_page(self) -> None:
         """A page that cannot be written is an error before any case runs."""

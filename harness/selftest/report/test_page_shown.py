@@ -51,8 +51,8 @@ class Shown(Folder):
         values = self.browser.evaluate(
             "Array.from(document.getElementById('canvas').getContext('2d').getImageData("
             "%d, 16, %d, 464).data)" % (left, width))
-        for at in range(0, len(values), 4):
-            yield tuple(values[at:at + 3])
+        for position in range(0, len(values), 4):
+            yield tuple(values[position:position + 3])
 
     def find_x(self, picture: dict[str, Any], row: list[int]) -> float:
         width = self.browser.evaluate("document.getElementById('canvas').clientWidth")
@@ -61,14 +61,14 @@ class Shown(Folder):
     def test_filter(self) -> None:
         picture = self.open("anon")
         exact = picture["strings"].index("exact")
-        wanted = sum(row[VERDICT] == exact for row in picture["rows"])
+        expected = sum(row[VERDICT] == exact for row in picture["rows"])
         self.assertEqual(self.read_count(), len(picture["rows"]))
         self.browser.evaluate("{ const select = document.getElementById('verdict'); "
                               "select.value = 'exact'; "
                               "select.dispatchEvent(new Event('change')); }")
-        self.assertEqual(self.read_count(), wanted)
-        self.assertLess(0, wanted)
-        self.assertLess(wanted, len(picture["rows"]))
+        self.assertEqual(self.read_count(), expected)
+        self.assertLess(0, expected)
+        self.assertLess(expected, len(picture["rows"]))
 
     def test_click_on_a_function(self) -> None:
         """A click on a function shows the samples in it and its callees; a second click shows
@@ -81,10 +81,10 @@ class Shown(Folder):
         def count_below(stack: int) -> int:
             count = 0
             for row in rows:
-                at = row[SEEN]
-                while at > stack:
-                    at = stacks[at][0]
-                count += at == stack
+                position = row[SEEN]
+                while position > stack:
+                    position = stacks[position][0]
+                count += position == stack
             return count
 
         counts = {stack: count_below(stack) for stack in range(1, len(stacks))}
@@ -134,7 +134,7 @@ class Shown(Folder):
         """Keys zoom and move; the address holds the view; 0 shows all."""
         self.open("anon")
         self.browser.evaluate("document.getElementById('canvas').focus()")
-        whole = self.browser.evaluate("location.hash")
+        full_view = self.browser.evaluate("location.hash")
         for key in "+", "ArrowRight":
             before = self.browser.evaluate("location.hash")
             self.browser.press(key)
@@ -148,7 +148,7 @@ class Shown(Folder):
         self.assertEqual(self.browser.evaluate("location.href"), address)
         self.browser.evaluate("document.getElementById('canvas').focus()")
         self.browser.press("0")
-        self.assertEqual(self.browser.evaluate("location.hash"), whole)
+        self.assertEqual(self.browser.evaluate("location.hash"), full_view)
 
     def test_hidden_load(self) -> None:
         """Code that a grown mapping hides is hatched, and the legend counts it as judging does."""
@@ -177,14 +177,14 @@ class Shown(Folder):
         this choice."""
         picture = self.open(os.path.join("witness", "perf.data"))
         self.browser.click(".fault:last-of-type button.link")
-        shown = self.read_count()
+        output = self.read_count()
         self.assertIn("all with code of the cause", self.browser.read_text("#count"))
-        self.assertLess(0, shown)
-        self.assertLess(shown, len(picture["rows"]))
+        self.assertLess(0, output)
+        self.assertLess(output, len(picture["rows"]))
         address = self.browser.evaluate("location.href")
         self.browser.open("about:blank")
         self.browser.open(address)
-        self.assertEqual(self.read_count(), shown)
+        self.assertEqual(self.read_count(), output)
         self.browser.click("#count button")
         self.assertEqual(self.read_count(), len(picture["rows"]))
 

@@ -57,7 +57,8 @@ class Size(Folder):
     def measure_cpu(self, browser: Browser) -> float:
         """Returns the seconds of CPU time that the page has used."""
         figures = browser.call("Performance.getMetrics")["metrics"]
-        return float(next(one["value"] for one in figures if one["name"] == "TaskDuration"))
+        return float(next(metric["value"] for metric in figures
+                          if metric["name"] == "TaskDuration"))
 
     def test_size(self) -> None:
         """All samples are shown; far fewer are drawn at first, and while the view moves."""
@@ -75,11 +76,11 @@ class Size(Folder):
             # Count CPU time: other processes may have the processors.
             browser.call("Performance.enable", timeDomain="threadTicks")
             browser.open("file://" + page)
-            spent = self.measure_cpu(browser)
-            self.assertGreater(spent, 0)
-            self.assertLess(spent, SOON_S)
+            cpu_time = self.measure_cpu(browser)
+            self.assertGreater(cpu_time, 0)
+            self.assertLess(cpu_time, SOON_S)
             browser.evaluate(ZOOM)
-            self.assertLess((self.measure_cpu(browser) - spent) / FRAMES, FRAME_S)
+            self.assertLess((self.measure_cpu(browser) - cpu_time) / FRAMES, FRAME_S)
             self.assertIn("%d of %d stacks" % (SAMPLES, SAMPLES), browser.read_text("#count"))
             self.assertEqual(browser.errors, [])
 
@@ -95,8 +96,8 @@ class Size(Folder):
                                                   SAMPLES // picture["one_of"] + 2))
         used = set[int]()
         for row in picture["rows"]:
-            at = row[7]
-            while at and at not in used:
-                used.add(at)
-                at = picture["stacks"][at][0]
+            position = row[7]
+            while position and position not in used:
+                used.add(position)
+                position = picture["stacks"][position][0]
         self.assertGreater(len(used), len(picture["stacks"]) / 4)

@@ -120,9 +120,9 @@ class Archive(Packing):
                            env={"JITPROOF_PROFILERS": os.path.join(folder, "profiler")})
         self.assertEqual(result.returncode, 0, result.stdout)
         repacked = self.unpack_archive("y.tar", "again")
-        with open(os.path.join(repacked, "jitproof"), "rb") as one, \
+        with open(os.path.join(repacked, "jitproof"), "rb") as first_file, \
                 open(os.path.join(folder, "jitproof"), "rb") as other:
-            self.assertEqual(one.read(), other.read())
+            self.assertEqual(first_file.read(), other.read())
         result = process.run([os.path.join(repacked, "reproduce")], timeout=240)
         self.assertIn("ok 1 fixture/anon", result.stdout)
 
@@ -171,9 +171,9 @@ class Machine(Packing):
         for secret in (SECRET, HOST, SECRET[:10]):
             self.assertNotIn(secret.encode(), self.list_packed())
         unpacked = self.unpack_archive()
-        listed = self.read_readme(unpacked)
+        readme = self.read_readme(unpacked)
         for name in ("SECRET", "http_proxy", "CUT"):
-            self.assertRegex(listed, r"(?m)^      %s$" % name)
+            self.assertRegex(readme, r"(?m)^      %s$" % name)
         data = run_directory.PerfData.load(os.path.join(unpacked, "case", "perf.data"))
         self.assertEqual(sorted(data.features), [6, 7, 12, 21, 23])
         original = run_directory.PerfData.load(os.path.join(FIXTURES, "anon", "perf.data"))
@@ -202,10 +202,10 @@ class Machine(Packing):
     def test_paths_are_listed(self) -> None:
         folder = self.copy_fixture()
         self.run_repro()
-        listed = self.read_readme(self.unpack_archive())
+        readme = self.read_readme(self.unpack_archive())
         data = run_directory.PerfData.load(os.path.join(folder, "perf.data"))
         for mapping in data.maps():
-            self.assertIn("      %s\n" % mapping.name, listed)
+            self.assertIn("      %s\n" % mapping.name, readme)
 
     def test_what_cannot_be_read(self) -> None:
         """Damaged files are packed unchanged, with a note, as they may be the point of a report."""
@@ -229,17 +229,17 @@ class Machine(Packing):
                                self.place("expected")], stdout=subprocess.PIPE, text=True,
                               env={**os.environ, "MY_TOKEN": SECRET, "TMPDIR": self.home,
                                    "PATH": "/usr/bin:/bin"}) as run:
-            found: dict[str, Any] = {}
+            files_found: dict[str, Any] = {}
             end = time.monotonic() + 240
-            while not found and run.poll() is None and time.monotonic() < end:
-                found = self.read_environments(self.place("run", "s", "a", "truth"))
+            while not files_found and run.poll() is None and time.monotonic() < end:
+                files_found = self.read_environments(self.place("run", "s", "a", "truth"))
                 time.sleep(0.01)
             run.send_signal(signal.SIGINT)
             output = run.communicate()[0]
         if "# SKIP" in output:
             self.skipTest("perf is denied here")
-        self.assertEqual(len(found), 1, output)
-        for text in found.values():
+        self.assertEqual(len(files_found), 1, output)
+        for text in files_found.values():
             self.assertNotIn(b"MY_TOKEN", text)
             self.assertIn(b"\0TMPDIR=%s\0" % self.home.encode(), b"\0" + text)
             self.assertIn(b"\0PATH=/usr/bin:/bin\0", b"\0" + text)
@@ -265,13 +265,13 @@ class Place(Packing):
 
     def test_cut_short(self) -> None:
         self.copy_fixture()
-        kept = self.write("an older one\n", "x.tar")
+        old_archive = self.write("an older one\n", "x.tar")
         done = self.pack(before=("prlimit", "--fsize=1000000"))
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(self.read("x.tar"), "an older one\n")
         self.run_repro()
-        self.assertGreater(os.path.getsize(kept), 1000000)
-        self.assertFalse(os.path.exists(kept + ".part"))
+        self.assertGreater(os.path.getsize(old_archive), 1000000)
+        self.assertFalse(os.path.exists(old_archive + ".part"))
 
     def test_no_file(self) -> None:
         self.copy_fixture()
@@ -358,14 +358,14 @@ class Hostile(Packing):
         if not os.path.exists(binary):
             self.skipTest("there is no sanitized jitproof: make sanitized")
         path = os.path.join(self.dir, "perf.data")
-        whole = files.read_bytes(path)
-        data_at, data_size = struct.unpack_from("<QQ", whole, 40)
+        capture = files.read_bytes(path)
+        data_at, data_size = struct.unpack_from("<QQ", capture, 40)
         table = data_at + data_size
         for at, value in ((40, 2**63), (48, 2**63), (48, 8), (72, 2**64 - 1), (16, 0),
                           (table, 2**64 - 8), (table + 8, 2**62), (table + 16, 0), (table, 104),
-                          (len(whole), 0), (len(whole) - 20, 2**40), (table + 4, 2**32)):
+                          (len(capture), 0), (len(capture) - 20, 2**40), (table + 4, 2**32)):
             with self.subTest(at=at, value=value):
-                damaged = bytearray(whole)
+                damaged = bytearray(capture)
                 damaged[at:at + 8] = struct.pack("<Q", value)
                 files.write_bytes(path, damaged)
                 result = process.run([binary, "repro", "fixture/anon", "-o", self.place("x.tar"),

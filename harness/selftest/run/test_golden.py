@@ -220,12 +220,12 @@ class Command(unittest.TestCase):
                         run.send_signal(signal.SIGINT)
                         break
                     time.sleep(0.01)
-                rest = run.stdout.read()
+                output = run.stdout.read()
                 status = run.wait(timeout=240)
-            if "# SKIP" in rest:
+            if "# SKIP" in output:
                 self.skipTest("perf is denied here")
-            self.assertEqual(status, -signal.SIGINT, rest)
-            self.assertIn("Bail out!", rest)
+            self.assertEqual(status, -signal.SIGINT, output)
+            self.assertIn("Bail out!", output)
             self.assertEqual(os.listdir(tmp), [])
             for pid, command in list_processes().items():
                 self.assertNotIn(tmp, command, f"pid {pid} is left over")

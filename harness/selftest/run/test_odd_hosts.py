@@ -23,10 +23,11 @@ SAMPLE_MAX_STACK = 108  # offset in struct perf_event_attr
 class OddHosts(Folder):
     def run_there(self, *before: str, cases: tuple[str, ...], folder: str = "") -> str:
         command = [*before, JITPROOF, "run", *cases]
-        ran = process.run(command, timeout=240, env={**os.environ, "TMPDIR": folder or self.home})
-        if ran.returncode == 77 or "perf_event_open" in ran.stdout:
-            self.skipTest("this kernel denies it: " + ran.stdout)
-        return ran.stdout
+        result = process.run(command, timeout=240,
+                             env={**os.environ, "TMPDIR": folder or self.home})
+        if result.returncode == 77 or "perf_event_open" in result.stdout:
+            self.skipTest("this kernel denies it: " + result.stdout)
+        return result.stdout
 
     def test_noexec(self) -> None:
         needs_namespaces(self)

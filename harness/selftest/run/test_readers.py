@@ -110,20 +110,20 @@ class Readers(Folder):
         self.assertEqual({reader["reader"]: reader["answer"] for reader in case["readers"]},
                          {"perf 99.0": "agrees", "perf 99.1": "differs", "perf 99.2": "differs",
                           "perf 99.3": "differs", "perf 99.4": "differs"})
-        found = {(exception["metric"], exception["cause"]): exception["first"].split(",")[0]
+        exceptions = {(exception["metric"], exception["cause"]): exception["first"].split(",")[0]
                  for exception in case["exceptions"] if "allowed" not in exception}
-        self.assertEqual({metric.split(".")[0] for metric, _ in found}, {"shown"}, found)
-        self.assertLessEqual({"perf 99.1"}, {found.get(("shown.frames", cause))
+        self.assertEqual({metric.split(".")[0] for metric, _ in exceptions}, {"shown"}, exceptions)
+        self.assertLessEqual({"perf 99.1"}, {exceptions.get(("shown.frames", cause))
                                              for cause in ("cut", "missing-frame", "no-frames")})
-        self.assertEqual(found.get(("shown.names", "next-function")), "perf 99.2", found)
-        self.assertEqual(found.get(("shown.samples", "process")), "perf 99.3", found)
+        self.assertEqual(exceptions.get(("shown.names", "next-function")), "perf 99.2", exceptions)
+        self.assertEqual(exceptions.get(("shown.samples", "process")), "perf 99.3", exceptions)
         books = {name.split()[2]: book for name, book in case["books"].items()
                  if name.startswith("shown ")}
         self.assertLessEqual(set(books["99.1"]),
                              {"equal", "cut", "missing-frame", "no-frames"}, books)
         self.assertLessEqual(set(books["99.3"]), {"equal", "absent"}, books)
         self.assertEqual(set(books["99.4"]), {"equal"}, books)
-        self.assertIn(("shown.shares", "more-listed"), found)
+        self.assertIn(("shown.shares", "more-listed"), exceptions)
 
     def test_tables_in_no_mapping(self) -> None:
         if "perf version 7" in process.run([self.perf, "--version"]).stdout:
@@ -132,8 +132,9 @@ class Readers(Folder):
         case, = self.run_cases("6.12.99", "case apart check : native_holes "
                                "--publish-with=unwinding-apart : launch --stack=8192 --freq=999 : "
                                "samples=300 publish=jitdump inject=cut methods=dump\n")
-        self.assertEqual({(one["metric"], one["cause"]) for one in case["exceptions"]
-                          if "allowed" not in one}, {("shown.frames", "perf.unwind-maps")})
+        self.assertEqual({(exception["metric"], exception["cause"]) for exception
+                          in case["exceptions"]
+                          if "allowed" not in exception}, {("shown.frames", "perf.unwind-maps")})
 
     def test_honest_reader_passes(self) -> None:
         """The reader has a version with the defect perf.marker: rarely, a callchain goes on through
@@ -143,7 +144,8 @@ class Readers(Folder):
                                                      for workload in enumerate(WORKLOADS))):
             with self.subTest(case["case"]):
                 self.assertIn("readers", case, case["why"])
-                shown = [one for one in case["exceptions"] if one["metric"].startswith("shown.")]
-                if {(one["metric"], one["cause"]) for one in shown} != {
+                output = [exception for exception in case["exceptions"]
+                          if exception["metric"].startswith("shown.")]
+                if {(exception["metric"], exception["cause"]) for exception in output} != {
                         ("shown.frames", "perf.marker")}:
-                    self.assertEqual(case["readers"][0]["answer"], "agrees", shown)
+                    self.assertEqual(case["readers"][0]["answer"], "agrees", output)

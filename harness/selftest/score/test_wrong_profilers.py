@@ -55,20 +55,20 @@ class WrongProfilers(Folder):
 
     def keep_run(self, scene: str) -> str:
         """Returns the folder of the scene's truthful run, whose score is checked at first."""
-        kept = os.path.join(self.kept, scene)
-        if not os.path.exists(kept):
-            row = self.score_live("none", scene, "-o", kept)
+        kept_folder = os.path.join(self.kept, scene)
+        if not os.path.exists(kept_folder):
+            row = self.score_live("none", scene, "-o", kept_folder)
             self.assertEqual(find_red(row), set(), row)
-        return os.path.join(kept, "a/runs/score", scene)
+        return os.path.join(kept_folder, "a/runs/score", scene)
 
     def score_texts(self, scene: str, texts: dict[str, str]) -> dict[str, Any]:
         """Scores the kept run with each of the named texts as its stream. Returns the rows by
         name."""
-        kept = self.keep_run(scene)
+        kept_folder = self.keep_run(scene)
         altered = tempfile.mkdtemp(dir=self.home)
         for name, text in texts.items():
             folder = os.path.join(altered, name)
-            shutil.copytree(kept, folder, symlinks=True, copy_function=os.link)
+            shutil.copytree(kept_folder, folder, symlinks=True, copy_function=os.link)
             os.unlink(os.path.join(folder, "observations"))
             files.write(os.path.join(folder, "observations"), text)
         result = process.run([JITPROOF, "score", "--json", "--again", altered])
@@ -88,9 +88,9 @@ class WrongProfilers(Folder):
     def score_altered(self, scene: str, *pairs: tuple[str, str]) -> dict[str, dict[str, Any]]:
         """Scores the kept run with each (form, alteration). Returns the rows by `FORM
         ALTERATION`."""
-        kept = self.keep_run(scene)
-        text = files.read(os.path.join(kept, "observations"))
-        published = [line.split() for path in glob.glob(os.path.join(kept, "perf-*.map"))
+        kept_folder = self.keep_run(scene)
+        text = files.read(os.path.join(kept_folder, "observations"))
+        published = [line.split() for path in glob.glob(os.path.join(kept_folder, "perf-*.map"))
                      for line in files.read(path).splitlines()]
         texts = {}
         for form, alteration in pairs:

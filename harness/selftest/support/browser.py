@@ -55,10 +55,10 @@ class Browser:
     def receive(self) -> dict[str, Any]:
         """Returns the next message; notes errors of the page."""
         while b"\0" not in self.rest:
-            more = os.read(self.answers, 1 << 20)
-            if not more:
+            options = os.read(self.answers, 1 << 20)
+            if not options:
                 raise EOFError("the browser has ended")
-            self.rest += more
+            self.rest += options
         text, _, self.rest = self.rest.partition(b"\0")
         message: dict[str, Any] = json.loads(text)
         method, event = message.get("method"), message.get("params", {})

@@ -173,8 +173,8 @@ def swap_pipe(perf: rd.PerfData) -> bytes:
 def swap_file(perf: rd.PerfData) -> bytes:
     swapped = rd.PerfData(perf.attrs, [], swap_features(perf))
     data, entry = swap_records(perf), len(perf.attrs[0].raw) + 16
-    at = rd.HEADER + entry * len(perf.attrs)
-    tail_at, bits = at + len(data) + 16 * len(swapped.features), 0
+    offset = rd.HEADER + entry * len(perf.attrs)
+    tail_at, bits = offset + len(data) + 16 * len(swapped.features), 0
     table = tail = attrs = b""
     for number in sorted(swapped.features):
         raw = swapped.features[number]
@@ -184,6 +184,7 @@ def swap_file(perf: rd.PerfData) -> bytes:
     for attr in perf.attrs:
         attrs += swap_attr(attr.raw) + struct.pack(">QQ", tail_at + len(tail), 8 * len(attr.ids))
         tail += struct.pack(f">{len(attr.ids)}Q", *attr.ids)
-    header = struct.pack(">13Q", 0x32454c4946524550, rd.HEADER, entry, rd.HEADER, len(attrs), at,
+    header = struct.pack(">13Q", 0x32454c4946524550, rd.HEADER, entry, rd.HEADER, len(attrs),
+                         offset,
                          len(data), 0, 0, bits, 0, 0, 0)
     return header + attrs + data + table + tail

@@ -40,8 +40,8 @@ class Made:
 
     def debug(self, time: int, addr: int, lines: list[tuple[int, int, str]]) -> Made:
         """Adds source lines, each (address, line, file)."""
-        body = b"".join(struct.pack("<Qii", at, line, 0) + name.encode() + b"\0"
-                        for at, line, name in lines)
+        body = b"".join(struct.pack("<Qii", offset, line, 0) + name.encode() + b"\0"
+                        for offset, line, name in lines)
         return self.add(DEBUG_INFO, time, struct.pack("<QQ", addr, len(lines)) + body)
 
     def unwinding(self, time: int, size: int, mapped: bool = False) -> Made:
@@ -50,13 +50,13 @@ class Made:
         if not size:
             empty = bytes([1, 0x1b, 3, 0x3b]) + struct.pack("<iII", -20, 0, 0) + bytes(4)
             return self.add(UNWINDING_INFO, time, struct.pack("<QQQ", 20, 20, 0) + empty)
-        at = len(CIE)
-        place = (size + 7 & ~7) + at + 8
+        offset = len(CIE)
+        place = (size + 7 & ~7) + offset + 8
         instructions = bytes([0, 0x41, 14, 16, 0x86, 2, 0, 0])  # no augmentation data
-        frame = CIE + struct.pack("<IIiI", 12 + len(instructions), at + 4, -place, size) + \
+        frame = CIE + struct.pack("<IIiI", 12 + len(instructions), offset + 4, -place, size) + \
             instructions + bytes(4)
         header = bytes([1, 0x1b, 3, 0x3b]) + struct.pack(
-            "<iIii", -len(frame) - 4, 1, -(size + 7 & ~7) - len(frame), at - len(frame))
+            "<iIii", -len(frame) - 4, 1, -(size + 7 & ~7) - len(frame), offset - len(frame))
         both = len(frame) + len(header)
         return self.add(UNWINDING_INFO, time, struct.pack("<QQQ", both, len(header),
                                                           both if mapped else 0) + frame + header)

@@ -41,14 +41,14 @@ class Names:
                       if slot[7] == FORK}
 
     def name_at(self, pid: int, address: int, time: int) -> str | None:
-        found = None
+        result = None
         for loaded, owner, start, size, text in self.places:
             if loaded <= time and owner == pid and start <= address < start + size:
-                found = text
-        if not found and pid in self.forks:
+                result = text
+        if not result and pid in self.forks:
             parent, forked = self.forks[pid]
             return self.name_at(parent, address, min(time, forked))
-        return found
+        return result
 
 
 def format_permissions(record: rd.Map) -> str:

@@ -34,16 +34,16 @@ def prepare() -> None:
             old = files.read(path)
             files.write(path, "0\n")
             unittest.addModuleCleanup(files.write, path, old)
-    kept = [path for path in PROTECTIONS
+    kept_folder = [path for path in PROTECTIONS
             if os.path.exists(path) and files.read(path).strip() != "0"]
-    if kept:
-        print("# cannot be set to 0 here: " + ", ".join(kept))
+    if kept_folder:
+        print("# cannot be set to 0 here: " + ", ".join(kept_folder))
 
 
 def make_dead_socket(path: str) -> None:
     """Leaves the socket file of a listener that has gone."""
-    with socket.socket(socket.AF_UNIX) as made:
-        made.bind(path)
+    with socket.socket(socket.AF_UNIX) as result:
+        result.bind(path)
 
 
 def make_sparse(path: str) -> None:

@@ -109,10 +109,10 @@ class Recorded(Folder):
         """Judges and expects a PASS, with that many exceptions that an excuse covers. Returns the
         first one."""
         self.expect_pass()
-        found = [exception for exception in json.loads(self.read_results())["exceptions"]
+        result = [exception for exception in json.loads(self.read_results())["exceptions"]
                  if (exception["metric"], exception["cause"]) == (metric, cause)]
-        self.assertEqual([one["count"] for one in found], [count])
-        return str(found[0]["first"])
+        self.assertEqual([one["count"] for one in result], [count])
+        return str(result[0]["first"])
 
     def expect_fail(self, *patterns: str) -> str:
         """Judges, expects a FAIL, and each of @patterns in the output."""
@@ -166,10 +166,10 @@ class Recorded(Folder):
     def expect_only(self, text: str, *metrics: str) -> None:
         """Asserts that only @metrics have exceptions. Ignores metrics that compare the parts of a
         single sample, since an altered sample contradicts itself."""
-        found = set(re.findall(r"(?m)^# (\S+): \d+ with cause", text))
-        found -= {"modes.bad", "records.bad", "registers.fp", "dump.words", "chain.dump",
+        result = set(re.findall(r"(?m)^# (\S+): \d+ with cause", text))
+        result -= {"modes.bad", "records.bad", "registers.fp", "dump.words", "chain.dump",
                   "samples.nowhere"}
-        self.assertEqual(found, set(metrics), text)
+        self.assertEqual(result, set(metrics), text)
 
     def expect_one_exception(self, metric: str, cause: str, verdict: str,
                              sample: rd.Sample) -> None:
@@ -208,7 +208,7 @@ class Recorded(Folder):
             bp = sample.regs[rd.X86_BP]
             if not all(self.is_emitted(address) for address in user[:callers + 1]):
                 continue
-            if linked and any(sample.word(at + 8) != address for at, address in
+            if linked and any(sample.word(offset + 8) != address for offset, address in
                               zip(self.follow_frames(sample, callers), user[1:callers + 1])):
                 continue
             if not linked or sample.word(bp) is not None:
@@ -218,9 +218,9 @@ class Recorded(Folder):
     @staticmethod
     def follow_frames(sample: rd.Sample, count: int) -> list[int]:
         """Returns the addresses of the innermost @count frames, by following bp."""
-        found: list[int] = []
+        result: list[int] = []
         at = sample.regs[rd.X86_BP]
-        while at is not None and sample.word(at) is not None and len(found) < count:
-            found.append(at)
+        while at is not None and sample.word(at) is not None and len(result) < count:
+            result.append(at)
             at = sample.word(at)
-        return found
+        return result

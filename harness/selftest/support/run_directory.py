@@ -116,12 +116,12 @@ class Side(Record):
     def tail(self) -> dict[int, int]:
         """Returns the offset of each sample_id field in the body, by its bit in sample_type; key 0:
         the offset of the whole sample_id."""
-        fields, at = {}, len(self.body)
+        fields, offset = {}, len(self.body)
         for bit in (IDENTIFIER, CPU, STREAM_ID, ID, TIME, TID):
             if self.attr.sample_type & bit:
-                at -= 8
-                fields[bit] = at
-        fields[0] = at
+                offset -= 8
+                fields[bit] = offset
+        fields[0] = offset
         return fields
 
     @property
@@ -146,13 +146,13 @@ class Map(Side):
     def __getattr__(self, name: str) -> int:
         if name not in Map.FIELDS:
             raise AttributeError(name)
-        at, layout = Map.FIELDS[name]
-        return struct.unpack_from("<" + layout, self.body, at)[0]
+        offset, layout = Map.FIELDS[name]
+        return struct.unpack_from("<" + layout, self.body, offset)[0]
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in Map.FIELDS:
-            at, layout = Map.FIELDS[name]
-            struct.pack_into("<" + layout, self.body, at, value)
+            offset, layout = Map.FIELDS[name]
+            struct.pack_into("<" + layout, self.body, offset, value)
         else:
             super().__setattr__(name, value)
 
@@ -207,10 +207,10 @@ class Sample(Record):
 
     @classmethod
     def make(cls, attr: Attr, **fields: Any) -> Sample:
-        made = cls(USER, None, attr)
+        result = cls(USER, None, attr)
         for name, value in fields.items():
-            setattr(made, name, value)
-        return made
+            setattr(result, name, value)
+        return result
 
     @classmethod
     def make_stack(cls, attr: Attr, pid: int, time: int, user: Sequence[int],
@@ -268,10 +268,10 @@ class Sample(Record):
 
     def word(self, address: int) -> Any:
         """Returns the 8-byte word of the dumped stack at @address, or None outside of the dump."""
-        at = address - self.user_sp
-        if at < 0 or at + 8 > len(self.stack):
+        offset = address - self.user_sp
+        if offset < 0 or offset + 8 > len(self.stack):
             return None
-        return struct.unpack_from("<Q", self.stack, at)[0]
+        return struct.unpack_from("<Q", self.stack, offset)[0]
 
     def put(self, address: int, value: int) -> None:
         struct.pack_into("<Q", self.stack, address - self.user_sp, value)
@@ -295,23 +295,23 @@ class PerfData:
         if magic != b"PERFILE2":
             raise ValueError(f"{path}: no perf.data")
         bits = struct.unpack_from("<Q", raw, 72)[0]
-        made = cls()
+        result = cls()
         # All sizes are 0 in a file that perf inject did not complete.
         for entry in range(attrs_at, attrs_at + attrs_size, attr_size or 1):
             ids_at, ids_size = struct.unpack_from("<QQ", raw, entry + attr_size - 16)
-            made.attrs.append(Attr(raw[entry:entry + attr_size - 16],
+            result.attrs.append(Attr(raw[entry:entry + attr_size - 16],
                                    struct.unpack_from(f"<{ids_size // 8}Q", raw, ids_at)))
         table = at + size
         for bit in (bit for bit in range(64) if bits >> bit & 1):
             start, length = struct.unpack_from("<QQ", raw, table)
-            made.features[bit] = raw[start:start + length]
+            result.features[bit] = raw[start:start + length]
             table += 16
         end = at + size
         while at < end:
             kind, misc, length = struct.unpack_from("<IHH", raw, at)
-            made.records.append(made.decode(kind, misc, raw[at + 8:at + length]))
+            result.records.append(result.decode(kind, misc, raw[at + 8:at + length]))
             at += length
-        return made
+        return result
 
     def attr_of(self, identity: int) -> Attr:
         for attr in self.attrs:
@@ -475,7 +475,8 @@ class Truth:
 
     def change(self, index: int, fields: dict[int, int]) -> None:
         """Writes the values of @fields, by index into the result of get()."""
-        self.set(index, *(fields.get(at, value) for at, value in enumerate(self.get(index))))
+        self.set(index,
+                 *(fields.get(offset, value) for offset, value in enumerate(self.get(index))))
 
     def append(self, *fields: int) -> None:
         self.slots.append(bytearray(Truth.SLOT))
@@ -493,13 +494,13 @@ class Jitdump:
 
     def __init__(self, path: str) -> None:
         raw = files.read_bytes(path)
-        at = struct.unpack_from("<I", raw, 8)[0]
-        self.header = raw[:at]
+        offset = struct.unpack_from("<I", raw, 8)[0]
+        self.header = raw[:offset]
         self.records: list[bytearray] = []
-        while at < len(raw):
-            size = struct.unpack_from("<I", raw, at + 4)[0]
-            self.records.append(bytearray(raw[at:at + size]))
-            at += size
+        while offset < len(raw):
+            size = struct.unpack_from("<I", raw, offset + 4)[0]
+            self.records.append(bytearray(raw[offset:offset + size]))
+            offset += size
 
     @staticmethod
     def kind(record: bytes) -> int:
@@ -555,20 +556,20 @@ def thin(source: str, target: str, wanted: int | None) -> None:
     wanted = len(inside) if wanted is None else wanted
     step = max(1.0, len(inside) / wanted)
     chosen = [inside[int(index * step)] for index in range(min(wanted, len(inside)))]
-    kept = {(sample.time, sample.tid) for sample in chosen}
+    kept_folder = {(sample.time, sample.tid) for sample in chosen}
     for name in ("perf.data", "injected.data") + (("witness",) if witnessed else ()):
         if not os.path.exists(os.path.join(source, name)):
             continue
         perf = PerfData.load(os.path.join(source, name))
         perf.records = [record for record in perf.records if not isinstance(record, Sample)
-                        or name == "witness" or (record.time, record.tid) in kept]
+                        or name == "witness" or (record.time, record.tid) in kept_folder]
         perf.features = {bit: raw for bit, raw in perf.features.items()
                          if bit in NEUTRAL_FEATURES}
         perf.save(os.path.join(target, name))
     truth.save(os.path.join(target, "truth"))
     facts = read_facts(source)
     for name in facts.keys() & {"samples", "counted"}:
-        facts[name] = str(len(kept))
+        facts[name] = str(len(kept_folder))
     write_facts(target, facts)
     machine = json.loads(files.read(os.path.join(source, "env.json")))["machine"]
     files.write(os.path.join(target, "env.json"), '{"machine": "%s"}\n' % machine)

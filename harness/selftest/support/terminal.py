@@ -24,8 +24,8 @@ class Terminal:
 
     def collect(self) -> None:
         try:
-            while more := os.read(self.ours, 65536):
-                self.bytes += more
+            while options := os.read(self.ours, 65536):
+                self.bytes += options
         except OSError:  # the last writer has closed it
             pass
 
@@ -57,8 +57,8 @@ class Shown:
 
 def show(command: Sequence[str], columns: int = 80) -> Shown:
     """Runs a command that must end with status 0 or 1."""
-    shown = Shown(command, columns)
-    status = shown.finish()
+    output = Shown(command, columns)
+    status = output.finish()
     if status not in (0, 1):
-        raise RuntimeError("%s: exit %d: %s" % (command[0], status, shown.out + shown.err))
-    return shown
+        raise RuntimeError("%s: exit %d: %s" % (command[0], status, output.out + output.err))
+    return output

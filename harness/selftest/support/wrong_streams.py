@@ -63,8 +63,8 @@ class Stream:
             address, separator, name = frame.partition("=")
             return "%#x" % change(int(address, 16)) + separator + name
 
-        self.change_frames(lambda frames: [move_frame(frame) if first <= at < last else frame
-                                           for at, frame in enumerate(frames)])
+        self.change_frames(lambda frames: [move_frame(frame) if first <= offset < last else frame
+                                           for offset, frame in enumerate(frames)])
 
     def change_times(self, change: Callable[[int], int]) -> None:
         self.change_samples(lambda line, _: [[line[0], str(change(int(line[1]))), *line[2:]]])
@@ -89,7 +89,7 @@ def keep_names(stream: Stream) -> None:
 def sum_samples(stream: Stream) -> None:
     stream.keep_samples("no-time")
     counts = collections.Counter(tuple(line[2:]) for line in stream.things)
-    stream.things = [["sample", str(count), *rest] for rest, count in counts.items()]
+    stream.things = [["sample", str(count), *remainder] for remainder, count in counts.items()]
 
 
 def sum_names(stream: Stream) -> None:
@@ -152,8 +152,8 @@ def use_one_process(stream: Stream) -> None:
 def use_function_starts(stream: Stream) -> None:
     """Reports the start of the function as the innermost address."""
     stream.change_frames(lambda frames: [
-        "%#x=%s" % (stream.starts[name], name) if not at and name else frame
-        for at, frame in enumerate(frames) for name in [frame.partition("=")[2]]])
+        "%#x=%s" % (stream.starts[name], name) if not offset and name else frame
+        for offset, frame in enumerate(frames) for name in [frame.partition("=")[2]]])
 
 
 def name_native_frames(stream: Stream) -> None:

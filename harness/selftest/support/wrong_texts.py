@@ -31,7 +31,7 @@ def keep_first_names(stream: str) -> str:
     """Reports at each address the name of the first function there, also for later functions."""
     first: dict[str, str] = {}
     return re.sub(r"(0x[0-9a-f]+)=(\S+)",
-                  lambda found: found[1] + "=" + first.setdefault(found[1], found[2]), stream)
+                  lambda result: result[1] + "=" + first.setdefault(result[1], result[2]), stream)
 
 
 def remove_records(*kinds: str) -> Callable[[str], str]:

@@ -64,39 +64,39 @@ class Trace(Folder):
 
     def check(self, *arguments: str, right: int = 500, **more: Any) -> dict[str, Any]:
         """The trace has many callers, and none of them is wrong."""
-        found = self.trace(*arguments, **more)
-        self.assertGreaterEqual(found["truth"]["right"], right, found)
-        return found
+        result = self.trace(*arguments, **more)
+        self.assertGreaterEqual(result["truth"]["right"], right, result)
+        return result
 
 
 class Callers(Trace):
     def test_shapes(self) -> None:
         """Shapes with and without frame pointers, with large frames, and leaf functions."""
         # Half of the bursts meet no exit.
-        found = self.check("anon_exec", "--shorter", "20000", bursts=45)
+        result = self.check("anon_exec", "--shorter", "20000", bursts=45)
         for place in PLACES:
-            self.assertGreater(found["by_fp"][place]["right"] + found["by_fp"][place]["skipped"],
+            self.assertGreater(result["by_fp"][place]["right"] + result["by_fp"][place]["skipped"],
                                0, place)
-        self.assertEqual(sum(found["by_fp"][place]["wrong"] for place in PLACES), 0, found)
+        self.assertEqual(sum(result["by_fp"][place]["wrong"] for place in PLACES), 0, result)
 
     def test_other_frame_pointers(self) -> None:
         # With longer loops, three of four bursts meet one frame pointer only.
-        found = self.check("bad_chain", "--shorter", "20000")
-        self.assertGreater(found["by_fp"]["body"]["wrong"], 0, found)
+        result = self.check("bad_chain", "--shorter", "20000")
+        self.assertGreater(result["by_fp"]["body"]["wrong"], 0, result)
 
     def test_tail_calls(self) -> None:
-        found = self.check("tail_calls", "--publish", "map", "--shorter", "3000", steps=2500,
+        result = self.check("tail_calls", "--publish", "map", "--shorter", "3000", steps=2500,
                            bursts=60)
-        self.assertGreater(found["events"]["tail-call"], 0, found)
+        self.assertGreater(result["events"]["tail-call"], 0, result)
 
     def test_signals(self) -> None:
-        found = self.check("signals", "--shorter", "60", right=100, bursts=30)
-        self.assertGreater(found["events"]["signal"], 0, found)
+        result = self.check("signals", "--shorter", "60", right=100, bursts=30)
+        self.assertGreater(result["events"]["signal"], 0, result)
 
     def test_stacks(self) -> None:
         """Emitted code on a stack of its own."""
-        found = self.check("coroutines", "--managed", "--shorter", "3000", steps=2500, bursts=30)
-        self.assertGreater(found["events"]["stack-switch"], 0, found)
+        result = self.check("coroutines", "--managed", "--shorter", "3000", steps=2500, bursts=30)
+        self.assertGreater(result["events"]["stack-switch"], 0, result)
 
     def test_coroutines(self) -> None:
         self.check("coroutines", "--shorter", "3000", steps=2500)
@@ -167,10 +167,10 @@ class Disturbance(Trace):
 class Output(Trace):
     def test_lines_of_instructions(self) -> None:
         """Each line is an instruction of emitted code."""
-        found = self.trace("anon_exec", *SHORTER, "--publish", "both", bursts=5,
+        result = self.trace("anon_exec", *SHORTER, "--publish", "both", bursts=5,
                            options=("-o", self.place("trace")))
         lines = [json.loads(line) for line in files.read(self.place("trace")).splitlines()]
-        self.assertEqual(len(lines), found["emitted"])
-        self.assertEqual(sum("return" in line for line in lines), found["known"])
+        self.assertEqual(len(lines), result["emitted"])
+        self.assertEqual(sum("return" in line for line in lines), result["known"])
         for line in lines:
             self.assertEqual((line["map"]["is"], line["dump"]["is"]), ("right", "right"))

@@ -82,16 +82,16 @@ class Attached(Recorded):
     def test_thread_that_ended_during_the_search(self) -> None:
         """A thread that ended during the search for threads: COMM or FORK may be missing."""
         for kind, missing in ((COMM, "comm.missing"), (FORK, "fork.missing")):
-            gone = self.find_records(kind)[-1]
-            tid = struct.unpack_from("<I", gone.body, 4 if kind == COMM else 8)[0]
+            removed = self.find_records(kind)[-1]
+            tid = struct.unpack_from("<I", removed.body, 4 if kind == COMM else 8)[0]
             for index in self.truth.find(rd.Truth.THREAD_EXIT):
                 if self.truth.get(index)[3] == tid:
                     time = int(self.facts["sampling"]) - 1
                     self.truth.change(index, {4: time, 5: time})
-            where = self.perf.records.index(gone)
-            self.perf.records.remove(gone)
+            where = self.perf.records.index(removed)
+            self.perf.records.remove(removed)
             self.assertIn("%s: 1 with cause no-record" % missing, self.judge()[1])
-            self.perf.records.insert(where, gone)
+            self.perf.records.insert(where, removed)
 
 
 class Witnessed(Recorded):
@@ -135,9 +135,9 @@ class Launched(Recorded):
         self.expect_fail(self.match_count(1, "records.acts", "no-act"))
         self.perf.records.remove(copied)
         # Two records for the one mapping of an act.
-        rest = copy.deepcopy(last)
-        last.size, rest.start, rest.size = PAGE, last.start + PAGE, last.size - PAGE
-        self.perf.records.insert(self.perf.records.index(last) + 1, rest)
+        remainder = copy.deepcopy(last)
+        last.size, remainder.start, remainder.size = PAGE, last.start + PAGE, last.size - PAGE
+        self.perf.records.insert(self.perf.records.index(last) + 1, remainder)
         self.expect_fail(self.match_count(1, "records.acts", "no-act"))
 
     def test_act_missing_in_the_truth(self) -> None:
@@ -155,7 +155,7 @@ class Launched(Recorded):
 
     def test_sample_on_the_way_to_the_exec(self) -> None:
         """An exec enables events before it changes the name perf-exec of perf's child."""
-        at, record = next((at, one) for at, one in enumerate(self.perf.records)
+        offset, record = next((offset, one) for offset, one in enumerate(self.perf.records)
                           if one.kind == COMM)
         early = self.perf.samples()[0]
         early.misc, early.ip, early.time = rd.KERNEL, 2**64 - 4096, record.time - 1
@@ -164,7 +164,7 @@ class Launched(Recorded):
         early.chain = [rd.CONTEXT_KERNEL, early.ip, rd.CONTEXT_USER, user]
         self.perf.records.remove(early)
         name = self.perf.comm(pid, pid, "perf-exec", 0)
-        self.perf.records[at:at] = [name, early]
+        self.perf.records[offset:offset] = [name, early]
         self.expect_pass()
         name.body[8:18] = b"perf_5.10\0"  # perf before 5.15
         self.expect_pass()
@@ -231,8 +231,8 @@ class Published(Recorded):
         pid, addr, size, _ = self.list_loads()[0]
         record = next(one for one in injected.maps() if one.pid == pid and one.start == addr and
                       "jit" in one.name)
-        for more, right in ((7, True), (4096, False)):
-            record.size = size + more
+        for options, right in ((7, True), (4096, False)):
+            record.size = size + options
             injected.save(path)
             if right:
                 self.expect_pass()
@@ -244,8 +244,8 @@ class Published(Recorded):
         pid, addr, size, _ = self.list_loads()[0]
         dump = rd.Jitdump(self.dump_path)
         load = dump.loads()[0]
-        made = mj.Made(pid).unwinding(rd.Jitdump.time(load), size, True)
-        dump.records.insert(dump.records.index(load), bytearray(made.raw[rd.Jitdump.HEADER:]))
+        result = mj.Made(pid).unwinding(rd.Jitdump.time(load), size, True)
+        dump.records.insert(dump.records.index(load), bytearray(result.raw[rd.Jitdump.HEADER:]))
         dump.save(self.dump_path)
         injected = self.injected
         record = next(one for one in injected.maps() if one.pid == pid and one.start == addr and
@@ -253,7 +253,7 @@ class Published(Recorded):
         path = os.path.join(self.dir, "jit", os.path.basename(record.name))
         behind = (size + 7) & ~7
         at = record.pgoff + behind
-        raw, tables = files.read_bytes(path), bytes(made.raw[rd.Jitdump.HEADER + 40:])
+        raw, tables = files.read_bytes(path), bytes(result.raw[rd.Jitdump.HEADER + 40:])
         files.write_bytes(path, (raw[:at] + tables).ljust(at + len(tables), b"\0") +
                           raw[at + len(tables):])
         record.size = behind + len(tables)

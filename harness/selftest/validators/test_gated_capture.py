@@ -166,9 +166,9 @@ class Live(Folder):
         self.assertRegex(judge(folder)[1], "gated.listed: 2 with cause other-text")
         self.write(listed, "run", "live", "one", "intervals")
         perf = rd.PerfData.load(os.path.join(folder, "perf.data"))
-        made = [one for one in perf.records if one.kind == rd.COMM and one.time == disabled]
-        self.assertEqual(len(made), 1)
-        made[0].misc ^= rd.COMM_EXEC
+        result = [one for one in perf.records if one.kind == rd.COMM and one.time == disabled]
+        self.assertEqual(len(result), 1)
+        result[0].misc ^= rd.COMM_EXEC
         perf.save(os.path.join(folder, "perf.data"))
         self.assertRegex(judge(folder)[1], "gated.anew: 1 with cause no-exec")
 

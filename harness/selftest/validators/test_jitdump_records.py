@@ -24,7 +24,8 @@ class Records(Recorded):
                          if name.endswith(".dump"))
         self.dump = rd.Jitdump(self.path)
         self.last = self.dump.loads()[-1]
-        self.at = next(at for at, record in enumerate(self.dump.records) if record is self.last)
+        self.at = next(offset for offset, record in enumerate(self.dump.records)
+                       if record is self.last)
         self.pid, self.addr, self.size, self.name = rd.Jitdump.load(self.last)
 
     def expect_cause(self, cause: str, count: int | str = 1,
@@ -35,8 +36,8 @@ class Records(Recorded):
     def make_dump(self) -> mj.Made:
         return mj.Made(self.pid)
 
-    def insert_before_last(self, made: mj.Made) -> None:
-        self.dump.records.insert(self.at, bytearray(made.raw[rd.Jitdump.HEADER:]))
+    def insert_before_last(self, result: mj.Made) -> None:
+        self.dump.records.insert(self.at, bytearray(result.raw[rd.Jitdump.HEADER:]))
         self.at += 1
 
     def test_record_twice(self) -> None:
@@ -54,7 +55,8 @@ class Records(Recorded):
 
     def make_lines(self) -> Lines:
         """Returns line entries as the workload makes them."""
-        return [(self.addr + at, 10 * at + 10, "/jitproof/%s.jit" % self.name) for at in range(4)]
+        return [(self.addr + offset, 10 * offset + 10, "/jitproof/%s.jit" % self.name) for offset
+                in range(4)]
 
     def test_line_tables(self) -> None:
         """All functions have lines, or none has."""
@@ -62,8 +64,8 @@ class Records(Recorded):
             if self.dump.kind(self.dump.records[at]) == mj.LOAD:
                 _, addr, _, name = rd.Jitdump.load(self.dump.records[at])
                 time = rd.Jitdump.time(self.dump.records[at])
-                made = self.make_dump().debug(time, addr, [(addr, 10, "/jitproof/%s.jit" % name)])
-                self.dump.records.insert(at, bytearray(made.raw[rd.Jitdump.HEADER:]))
+                result = self.make_dump().debug(time, addr, [(addr, 10, "/jitproof/%s.jit" % name)])
+                self.dump.records.insert(at, bytearray(result.raw[rd.Jitdump.HEADER:]))
         self.dump.save(self.path)
         self.expect_pass()
         del self.dump.records[0]
@@ -86,10 +88,11 @@ class Records(Recorded):
             self.expect_pass()
             self.at -= 1
             tables = self.dump.records.pop(self.at)
-            for at, distance in ((24, 8), (32, 8), (len(tables) - 20, 1), (len(tables) - 16, 4),
+            for offset, distance in ((24, 8), (32, 8), (len(tables) - 20, 1), (len(tables) - 16, 4),
                                  (len(tables) - 8, 8)):
                 wrong = bytearray(tables)
-                struct.pack_into("<i", wrong, at, struct.unpack_from("<i", wrong, at)[0] + distance)
+                struct.pack_into("<i", wrong, offset, struct.unpack_from("<i", wrong, offset)[0]
+                                 + distance)
                 self.dump.records.insert(self.at, wrong)
                 self.expect_cause("other-tables")
                 del self.dump.records[self.at]
@@ -108,8 +111,8 @@ class Records(Recorded):
         identity = load[9] & 0xffffffff
         self.truth.append(rd.Truth.CODE_MOVE, 0, self.pid, load[3], later, later + 10, identity,
                           self.addr + FAR, 0, 0)
-        made = self.make_dump().move(later + 5, from_, self.addr + FAR, self.size, identity)
-        record = bytearray(made.raw[rd.Jitdump.HEADER:])
+        result = self.make_dump().move(later + 5, from_, self.addr + FAR, self.size, identity)
+        record = bytearray(result.raw[rd.Jitdump.HEADER:])
         struct.pack_into("<I", record, 20, load[3])
         self.dump.records.insert(self.at + 1, record)
 

@@ -35,8 +35,8 @@ class Rules(Recorded):
             record = self.perf.side(kind, body, time)
             self.perf.insert(record)
             self.assertNotIn("# records.bad", self.judge()[1])
-            for at, size in parts[kind]:
-                record.body[at:at + size] = bytes(size)
+            for offset, size in parts[kind]:
+                record.body[offset:offset + size] = bytes(size)
                 self.expect_bad(1, "no-content")
                 record.body[:len(body)] = body
 
@@ -68,12 +68,12 @@ class Rules(Recorded):
         for kind in (rd.MMAP2, rd.COMM):
             with self.subTest(kind=kind):
                 one = self.find_record(kind)
-                at = one.tail()[0]
-                one.body[at:at] = bytes(8)
+                offset = one.tail()[0]
+                one.body[offset:offset] = bytes(8)
                 self.expect_pass()
-                one.body[at:at + 8] = b"leaked!\0"
+                one.body[offset:offset + 8] = b"leaked!\0"
                 self.expect_bad(1, "other-padding")
-                del one.body[at:at + 8]
+                del one.body[offset:offset + 8]
 
     def test_build_id_of_another_profilers_request(self) -> None:
         one = next(one for one in self.perf.maps() if "/libz.so" in one.name)

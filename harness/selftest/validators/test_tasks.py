@@ -130,10 +130,10 @@ class Names(Recorded):
     def test_anothers_names(self) -> None:
         """Gives the functions of a process the names of another process."""
         (path, one), _, (_, other) = self.dumps.items()
-        for mine, theirs in zip(one.loads(), other.loads()):
+        for record, theirs in zip(one.loads(), other.loads()):
             name = other.load(theirs)[3].encode()
-            self.assertEqual(len(name), len(one.load(mine)[3]))
-            mine[56:56 + len(name)] = name
+            self.assertEqual(len(name), len(one.load(record)[3]))
+            record[56:56 + len(name)] = name
         one.save(path)
         text = judge(self.dir)[1]
         self.assertRegex(text, r"order\.stray: \d+ with cause wrong-owner")

@@ -57,13 +57,13 @@ class Observed(Folder):
         self.assertEqual(result.stderr, "")
         return json.loads(files.read(out))
 
-    def change_samples(self, change: Change, every: int = 1) -> None:
-        """Changes each @every-th sample. @change returns its new line, or None to drop it."""
+    def change_samples(self, change: Change, step: int = 1) -> None:
+        """Changes each @step-th sample. @change returns its new line, or None to drop it."""
         lines, count = [], 0
         for line in self.stream.splitlines():
             if line.startswith("sample "):
                 count += 1
-                if count % every == 0:
+                if count % step == 0:
                     changed = change(line.split(" "))
                     if changed is None:
                         continue
@@ -85,8 +85,9 @@ class Observed(Folder):
         """Expects a FAIL with exactly these exceptions, each (metric, cause)."""
         result = self.judge()
         self.assertEqual(result["outcome"], "FAIL", result["why"])
-        found = {(exception["metric"], exception["cause"]) for exception in result["exceptions"]}
-        self.assertEqual(found, set(expected), result["why"])
+        exceptions = {(exception["metric"], exception["cause"]) for exception
+                      in result["exceptions"]}
+        self.assertEqual(exceptions, set(expected), result["why"])
         return result
 
 
@@ -157,8 +158,9 @@ class Healthy(Observed):
         self.make_stream("anon")
         result = process.run([JITPROOF, "judge", "--json", self.write(self.stream, "observations")])
         self.assertEqual(result.stderr, "")
-        self.assertEqual([one["names"]["samples"] for one in json.loads(result.stdout)["processes"]
-                          if one["samples"]], [40])
+        self.assertEqual([exception["names"]["samples"] for exception
+                          in json.loads(result.stdout)["processes"]
+                          if exception["samples"]], [40])
 
     def test_skips_by_name(self) -> None:
         self.make_stream("anon", "no-mappings", "no-tasks")
@@ -183,8 +185,8 @@ class Healthy(Observed):
     def test_any_order(self) -> None:
         self.make_stream("anon")
         lines = self.stream.splitlines(keepends=True)
-        at = next(i for i, line in enumerate(lines) if line.startswith("comm "))
-        self.stream = "".join(lines[:at] + lines[:at - 1:-1])
+        index = next(i for i, line in enumerate(lines) if line.startswith("comm "))
+        self.stream = "".join(lines[:index] + lines[:index - 1:-1])
         self.assertEqual(self.judge()["outcome"], "PASS")
 
 
@@ -209,7 +211,7 @@ class Wrong(Observed):
         """Outcome and exceptions of each form and alteration are those of golden/streams. UPDATE=1
         writes it anew: the first stream with each set of exceptions."""
         golden = os.path.join(HERE, "golden", "streams")
-        known = files.read(golden).splitlines()
+        expected_lines = files.read(golden).splitlines()
         for fixture in ("anon", "growth", "reuse", "witness"):
             self.make_stream(fixture, names=True)
             starts = {name: start for _, _, start, _, name in observed.Names(self.dir).places}
@@ -217,7 +219,7 @@ class Wrong(Observed):
                 for alteration, (_, red) in wrong.ROWS.items():
                     text = "%s/%s.%s: " % (fixture, form, alteration)
                     if red and (os.environ.get("UPDATE") or
-                                any(one.startswith(text) for one in known)):
+                                any(exception.startswith(text) for exception in expected_lines)):
                         self.make_case(starts, form, alteration)
         lines = describe_cases(self.home)
         if os.environ.get("UPDATE"):
@@ -225,7 +227,7 @@ class Wrong(Observed):
             files.write(golden, "".join("%s: %s\n" % (name, lines[name])
                                         for name in lines if name in first.values()))
         else:
-            self.assertEqual(["%s: %s" % one for one in lines.items()], known)
+            self.assertEqual(["%s: %s" % exception for exception in lines.items()], expected_lines)
 
     def test_wrong_window(self) -> None:
         """The capture states the middle of the window as its start."""
@@ -240,14 +242,15 @@ class Wrong(Observed):
     def test_ignores_exec(self) -> None:
         self.make_stream("slack")
         self.stream = re.sub(r"(?m)^exec .*\n", "", self.stream)
-        found = {exception["metric"] for exception in self.judge()["exceptions"]}
-        self.assertEqual(found, {"processes.nameless"} | found & {"comm.missing", "comm.records"})
+        exceptions = {exception["metric"] for exception in self.judge()["exceptions"]}
+        self.assertEqual(exceptions,
+                         {"processes.nameless"} | exceptions & {"comm.missing", "comm.records"})
 
     def test_forgets_forks(self) -> None:
         self.make_stream("slack")
         self.stream = re.sub(r"(?m)^fork .*\n", "", self.stream)
-        found = {exception["metric"] for exception in self.judge()["exceptions"]}
-        self.assertEqual(found & {"fork.missing", "broken.chain"}, {"fork.missing"})
+        exceptions = {exception["metric"] for exception in self.judge()["exceptions"]}
+        self.assertEqual(exceptions & {"fork.missing", "broken.chain"}, {"fork.missing"})
 
     def test_stale_names(self) -> None:
         """The profiler continues to use the name of the first function at an address."""
@@ -255,19 +258,20 @@ class Wrong(Observed):
         first: dict[str, str] = {}
         self.stream = re.sub(
             r"0x([0-9a-f]+)=(\S+)",
-            lambda found: f"0x{found[1]}={first.setdefault(found[1][:-2], found[2])}", self.stream)
-        found = self.judge()
-        self.assertLess(found["metrics"]["names.right"]["k"], 40)
+            lambda match: f"0x{match[1]}={first.setdefault(match[1][:-2], match[2])}", self.stream)
+        match = self.judge()
+        self.assertLess(match["metrics"]["names.right"]["k"], 40)
         self.assertIn(("names.wrong", "stale"),
-                      {(one["metric"], one["cause"]) for one in found["exceptions"]})
+                      {(exception["metric"], exception["cause"]) for exception
+                       in match["exceptions"]})
 
     def test_one_sum_loses_the_root(self) -> None:
         self.make_stream("witness", "no-time", "no-threads")
         self.change_samples(lambda words: " ".join(words[:-1]),
                             self.stream.count("\nsample "))
-        short, = self.expect_exceptions(("broken.chain", "short"))["exceptions"]
-        weight = short["count"]
-        self.assertRegex(short["first"], rf"^{weight} samples of pid \d+ in [0-9a-f]+: (\d+) "
+        exception, = self.expect_exceptions(("broken.chain", "short"))["exceptions"]
+        weight = exception["count"]
+        self.assertRegex(exception["first"], rf"^{weight} samples of pid \d+ in [0-9a-f]+: (\d+) "
                          r"frames seen, \d+ must be, equal up to frame \1; then comes nothing$")
 
     def test_names_alone_unjudged(self) -> None:
@@ -311,7 +315,7 @@ class Wrong(Observed):
             lambda words: " ".join(words[:4] + [word + "_[j]" for word in words[4:]]))
         weight, pid, name = max(((int(words[1]), words[2], words[4])
                                  for words in map(str.split, self.stream.splitlines())
-                                 if words[0] == "sample"), key=lambda one: one[0])
+                                 if words[0] == "sample"), key=lambda exception: exception[0])
         # A sample without frames has no innermost name.
         self.stream += f"sample {weight + 1} {pid} -\n"
         first, = (exception["first"] for exception in self.judge()["exceptions"]
@@ -331,9 +335,9 @@ class Wrong(Observed):
         # Samples in other code count as missing, as far as the CPU time proves that they exist.
         right = sum(int(words[1]) for words in map(str.split, self.stream.splitlines())
                     if words[0] == "sample" and "_[j]" not in words[4])
-        found = result["metrics"]["names.right"]
-        self.assertEqual(found["k"], right)
-        self.assertGreater(found["n"], right)
+        exceptions = result["metrics"]["names.right"]
+        self.assertEqual(exceptions["k"], right)
+        self.assertGreater(exceptions["n"], right)
 
     def test_sums_half_of_which_cannot_be(self) -> None:
         """Names are judged if half of the samples have right names and the other half impossible
@@ -342,9 +346,9 @@ class Wrong(Observed):
         right = sum(map(int, re.findall(r"(?m)^sample (\d+)", self.stream)))
         self.change_samples(lambda words: " ".join(words) + "\n" + " ".join(
             words).replace("?", "native") + " native native")
-        for more, named in ((0, {"k": right, "n": right}), (1, None)):
+        for nr_more, named in ((0, {"k": right, "n": right}), (1, None)):
             result = self.judge()
-            self.assertEqual(result["verdicts"]["chain"].get("extra"), right + more)
+            self.assertEqual(result["verdicts"]["chain"].get("extra"), right + nr_more)
             found = result["metrics"].get("names.right")
             self.assertEqual(found and {key: found[key] for key in ("k", "n")}, named)
             self.stream += re.sub(r"^sample \d+", "sample 1",
@@ -357,8 +361,8 @@ class Wrong(Observed):
         idle = min(name for *_, name in observed.Names(self.dir).places
                    if name not in self.stream)
         self.stream += f"sample 1 {pid} - {idle} ? ? ?\n"
-        one, = self.expect_exceptions(("wrong.chain", "no-depth"))["exceptions"]
-        self.assertEqual(one["first"], f"1 samples of pid {pid} in {idle}: 4 frames "
+        exception, = self.expect_exceptions(("wrong.chain", "no-depth"))["exceptions"]
+        self.assertEqual(exception["first"], f"1 samples of pid {pid} in {idle}: 4 frames "
                          "seen; no activation of this process runs that function; is the stack "
                          "another process's?")
 

@@ -51,13 +51,13 @@ class Swapped(Folder):
         perf.records = [record for record in perf.records
                         if record.kind in byte_order.BODIES or record.kind in (rd.SAMPLE,
                                                                          rd.FINISHED_ROUND)]
-        wanted = self.judge(perf.pack(), *options)
-        self.assertEqual(self.judge(byte_order.swap_file(perf), *options), wanted)
+        expected = self.judge(perf.pack(), *options)
+        self.assertEqual(self.judge(byte_order.swap_file(perf), *options), expected)
         piped = self.judge(byte_order.swap_pipe(perf), *options)
         for key in ("records", "pipe"):
-            del piped[key], wanted[key]
-        self.assertEqual(piped, wanted)
-        return wanted
+            del piped[key], expected[key]
+        self.assertEqual(piped, expected)
+        return expected
 
     def test_recorded_files(self) -> None:
         """Swaps recorded files with stack dumps, whose memory stays unswapped."""
@@ -93,10 +93,10 @@ class Swapped(Folder):
                          perf.side(rd.LOST_SAMPLES, struct.pack("<Q", 5), 31),
                          perf.side(16, struct.pack("<IIQ4Q", PID, PID, 2, 1, 2, 3, 4), 32)]
         for attr, pid in zip(perf.attrs, (PID, PID + 1)):
-            made = rd.Sample.make(attr, pid=pid, tid=pid, cpu=3,
+            sample = rd.Sample.make(attr, pid=pid, tid=pid, cpu=3,
                                   chain=[rd.CONTEXT_USER, CODE + 4, CODE + 0x1004])
-            made.ip, made.time, made.id, made.misc = CODE + 4, 40, attr.ids[0], rd.USER
-            perf.records.append(made)
+            sample.ip, sample.time, sample.id, sample.misc = CODE + 4, 40, attr.ids[0], rd.USER
+            perf.records.append(sample)
         figures = self.compare_orders(perf)
         self.assertEqual((figures["addresses"], figures["addresses_unmapped"]), (4, 0))
         self.assertEqual((figures["lost_events"], figures["lost_samples"]), (12, 5))
@@ -107,8 +107,8 @@ class Swapped(Folder):
         raw = byte_order.swap_file(perf)
         raw = raw.ljust(400, b"\0")
         broken = raw[:48] + struct.pack(">Q", 12) + raw[56:]
-        at = struct.unpack_from(">Q", raw, 40)[0]
-        broken = broken[:at] + struct.pack(">IHH", 11, 0, 12) + broken[at + 8:]
+        offset = struct.unpack_from(">Q", raw, 40)[0]
+        broken = broken[:offset] + struct.pack(">IHH", 11, 0, 12) + broken[offset + 8:]
         self.assertIn("whole words", self.judge(broken, status=99))
 
 
@@ -125,9 +125,9 @@ class Old(Swapped):
 
     def make_perf_with_sample(self, kind: int, name: bytes, misc: int = rd.USER) -> rd.PerfData:
         perf = self.make_perf([])
-        made = rd.Sample.make(perf.attrs[0], pid=PID, tid=PID)
-        made.ip, made.time = CODE + 4, 40
-        perf.records += [self.make_mmap(perf, kind, name, misc), made]
+        sample = rd.Sample.make(perf.attrs[0], pid=PID, tid=PID)
+        sample.ip, sample.time = CODE + 4, 40
+        perf.records += [self.make_mmap(perf, kind, name, misc), sample]
         return perf
 
     def test_mmap2_without_protection(self) -> None:
@@ -156,9 +156,9 @@ class Old(Swapped):
     def test_before_3_4(self) -> None:
         """A magic of an old version, which shows no byte order."""
         perf = self.make_perf_with_sample(rd.MMAP, b"/usr/bin/old")
-        wanted = self.judge(perf.pack())
+        expected = self.judge(perf.pack())
         for raw in (perf.pack(), byte_order.swap_file(perf)):
-            self.assertEqual(self.judge(b"PERFFILE" + raw[8:]), wanted)
+            self.assertEqual(self.judge(b"PERFFILE" + raw[8:]), expected)
         piped = byte_order.swap_pipe(perf)
         self.assertEqual(self.judge(b"PERFFILE" + piped[8:]), self.judge(piped))
 
@@ -167,8 +167,8 @@ class Old(Swapped):
         perf = self.make_perf_with_sample(rd.MMAP, b"/usr/bin/old")
         raw = perf.pack()
         for turned, order in ((raw, "<"), (byte_order.swap_file(perf), ">")):
-            short = turned[:8] + struct.pack(order + "Q", 72) + turned[16:]
-            self.assertEqual(self.judge(short), self.judge(raw))
+            file = turned[:8] + struct.pack(order + "Q", 72) + turned[16:]
+            self.assertEqual(self.judge(file), self.judge(raw))
 
     def test_features_of_32_bits(self) -> None:
         """The bitmap consists of longs: in a file of a 32-bit machine the halves have the opposite

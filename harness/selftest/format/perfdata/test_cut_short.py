@@ -50,10 +50,10 @@ class Cut(Folder):
             self.assertIn(f"{self.path}: cut short at offset {at}: ", result.stderr)
             self.assertIn("--partial", result.stderr)
             self.assertEqual(result.stdout, "")
-        found = self.judge_partial()
-        self.assertTrue(found["cut_short"])
+        figures = self.judge_partial()
+        self.assertTrue(figures["cut_short"])
         if records is not None:
-            self.assertEqual(found["records"], records)
+            self.assertEqual(figures["records"], records)
         explained = self.run_on("explain", "--partial")
         self.assertIn(explained.returncode, (0, 1), explained.stderr)
         self.assertTrue(json.loads(explained.stdout)["cut_short"])
@@ -61,21 +61,21 @@ class Cut(Folder):
     def test_in_the_data(self) -> None:
         for whole in (1, 5, len(self.records) - 2):
             at = self.records[whole]
-            for more in (1, 7, self.records[whole + 1] - at - 1):
-                with self.subTest(records=whole, more=more):
-                    self.check_cut(self.raw[:at + more], at + more, whole)
+            for nr_extra in (1, 7, self.records[whole + 1] - at - 1):
+                with self.subTest(records=whole, more=nr_extra):
+                    self.check_cut(self.raw[:at + nr_extra], at + nr_extra, whole)
 
     def test_between_records(self) -> None:
-        at = self.records[10]
-        self.check_cut(self.raw[:at], at, 10)
+        offset = self.records[10]
+        self.check_cut(self.raw[:offset], offset, 10)
 
     def test_in_the_features(self) -> None:
         end = self.start_record + self.size
-        whole = self.run_whole()
+        complete_figures = self.run_whole()
         for size in (end, end + 5, len(self.raw) - 1):
             with self.subTest(size=size):
                 self.check_cut(self.raw[:size], size, len(self.records) - 1)
-                self.assertEqual(self.judge_partial()["samples"], whole["samples"])
+                self.assertEqual(self.judge_partial()["samples"], complete_figures["samples"])
 
     def test_overwritten_build_ids(self) -> None:
         """perf inject -b of a pipe leaves such build ids: the attrs overwrite them."""
@@ -85,11 +85,11 @@ class Cut(Folder):
         perf.save(self.path)
         raw = bytearray(files.read_bytes(self.path))
         attrs, _, start, size = struct.unpack_from("<4Q", raw, 24)
-        for at, length, hidden in ((attrs - 8, 8, 0), (attrs - 8, 9, 1), (attrs + 8, 8, 1)):
-            struct.pack_into("<QQ", raw, start + size, at, length)
+        for offset, length, hidden in ((attrs - 8, 8, 0), (attrs - 8, 9, 1), (attrs + 8, 8, 1)):
+            struct.pack_into("<QQ", raw, start + size, offset, length)
             files.write_bytes(self.path, bytes(raw))
             result = self.run_on("judge")
-            with self.subTest(at=at, length=length):
+            with self.subTest(at=offset, length=length):
                 self.assertEqual(result.returncode, 0 if hidden else 99, result.stderr)
                 if hidden:
                     self.assertEqual(json.loads(result.stdout)["overwritten_features"], 1)
@@ -98,9 +98,9 @@ class Cut(Folder):
         files.write_bytes(self.path, self.raw)
         result = self.run_on("judge", "--partial")
         self.assertEqual(result.stderr, "")
-        found: dict[str, Any] = json.loads(result.stdout)
-        self.assertNotIn("cut_short", found)
-        return found
+        figures: dict[str, Any] = json.loads(result.stdout)
+        self.assertNotIn("cut_short", figures)
+        return figures
 
     def test_not_finished(self) -> None:
         raw = bytearray(self.raw[:self.records[-2] + 4])
@@ -111,11 +111,13 @@ class Cut(Folder):
         """The table of features is where records would be: no record has a size of 0."""
         raw = bytearray(self.raw[:self.start_record] + self.raw[self.start_record + self.size:])
         features = bin(int.from_bytes(raw[72:104], "little")).count("1")
-        for at in range(self.start_record, self.start_record + 16 * features, 16):
-            struct.pack_into("<Q", raw, at, struct.unpack_from("<Q", raw, at)[0] - self.size)
+        for offset in range(self.start_record, self.start_record + 16 * features, 16):
+            struct.pack_into("<Q", raw, offset,
+                             struct.unpack_from("<Q", raw, offset)[0] - self.size)
         first, step = struct.unpack_from("<Q", raw, 24)[0], struct.unpack_from("<Q", raw, 16)[0]
-        for at in range(first + step - 16, self.start_record, step):
-            struct.pack_into("<Q", raw, at, struct.unpack_from("<Q", raw, at)[0] - self.size)
+        for offset in range(first + step - 16, self.start_record, step):
+            struct.pack_into("<Q", raw, offset,
+                             struct.unpack_from("<Q", raw, offset)[0] - self.size)
         struct.pack_into("<Q", raw, DATA + 8, 0)
         files.write_bytes(self.path, bytes(raw))
         found = json.loads(self.run_on("judge").stdout)
@@ -178,10 +180,10 @@ class Recording(Folder):
         result = process.run([JITPROOF, "judge", "--json", "--partial", path], timeout=240)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("the recording was not finished", result.stderr)
-        found = json.loads(result.stdout)
-        self.assertGreater(found["samples"], 0)
-        self.assertEqual(found["sampled"]["unmapped"], 0)
-        self.assertEqual([one["pid"] for one in found["processes"] if one["samples"]],
+        figures = json.loads(result.stdout)
+        self.assertGreater(figures["samples"], 0)
+        self.assertEqual(figures["sampled"]["unmapped"], 0)
+        self.assertEqual([one["pid"] for one in figures["processes"] if one["samples"]],
                          [spinning.pid])
 
     def test_no_samples(self) -> None:
@@ -193,11 +195,11 @@ class Recording(Folder):
 
     def test_never_begun(self) -> None:
         """A recording that cannot begin leaves no file, and leaves an existing file unchanged."""
-        gone = subprocess.Popen(["true"])
-        gone.wait()
+        child = subprocess.Popen(["true"])
+        child.wait()
         path = self.write("before", "perf.data")
-        words = self.run_record("-p", str(gone.pid))
-        self.assertIn(f"no process {gone.pid}", words)
+        words = self.run_record("-p", str(child.pid))
+        self.assertIn(f"no process {child.pid}", words)
         self.assertEqual(self.read("perf.data"), "before")
         os.unlink(path)
         self.assertIn("/nowhere/nothing: ", self.run_record("--", "/nowhere/nothing"))

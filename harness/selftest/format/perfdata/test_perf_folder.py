@@ -29,7 +29,7 @@ class PerfFolder(Folder):
         head.save(self.part_path("data"))
         for i in range(count):
             files.write_bytes(self.part_path(f"data.{i}"),
-                              b"".join(one.pack() for one in records[2 + i::count]))
+                              b"".join(record.pack() for record in records[2 + i::count]))
 
     def judge(self, path: str, command: str = "judge", status: int = 0) -> Any:
         result = process.run([JITPROOF, command, "--json", path])
@@ -48,10 +48,10 @@ class PerfFolder(Folder):
                 files.write_bytes(self.part_path(f"data.{count}"), b"")
                 files.write_bytes(self.part_path(f"data.{count + 1}"),
                                   rd.Record(rd.FINISHED_ROUND, 0, b"").pack())
-                found, wanted = self.judge(self.place("perf.data")), self.judge(FIXTURE)
+                found, expected = self.judge(self.place("perf.data")), self.judge(FIXTURE)
                 self.assertEqual(found["samples"], 40)
-                del found["records"], wanted["records"]
-                self.assertEqual(found, wanted)
+                del found["records"], expected["records"]
+                self.assertEqual(found, expected)
                 causes = [[(cause["id"], cause["samples"]) for cause in
                            self.judge(path, "explain", 1)["causes"]]
                           for path in (self.place("perf.data"), FIXTURE)]
@@ -78,9 +78,9 @@ class PerfFolder(Folder):
         """A record with bad content is found after all files were opened, so the message names the
         folder."""
         self.split_records(1)
-        bad = self.perf.map(1, 0x1000, 0x1000, "/some/program", 10**9)
-        bad.body[64:80] = b"x" * 16  # the name does not end
-        files.write_bytes(self.part_path("data.1"), bad.pack())
+        bad_record = self.perf.map(1, 0x1000, 0x1000, "/some/program", 10**9)
+        bad_record.body[64:80] = b"x" * 16  # the name does not end
+        files.write_bytes(self.part_path("data.1"), bad_record.pack())
         output = self.judge(self.place("perf.data"), status=99)
         self.assertIn(self.place("perf.data") + ": offset 0: expected a mapping record", output)
 

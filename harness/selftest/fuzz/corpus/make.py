@@ -66,16 +66,16 @@ def build_emitted_eh_frame() -> bytes:
 
     cie = entry(struct.pack("<IB3sBBBBB", 0, 1, b"zR", 1, 0x78, 16, 1, 0x1b) +
                 bytes([0x0c, 7, 8, 0x90, 1]))
-    at = size + len(cie)
+    position = size + len(cie)
     rows = b""
     for step, (register, offset) in ((1, (7, 16)), (3, (6, 16)), (0x90, (7, 8)), (70, (7, 4128))):
         advance = bytes([0x40 | step]) if step < 0x40 else bytes([2, step])
         rows += advance + b"\x0c" + encode_uleb(register) + encode_uleb(offset) + bytes([0x86, 2])
-    fde = entry(struct.pack("<IiI", len(cie) + 4, -(at + 8), size) + b"\0" + rows)
+    fde = entry(struct.pack("<IiI", len(cie) + 4, -(position + 8), size) + b"\0" + rows)
     frame = cie + fde + bytes(8)
     index_at = size + len(frame)
     index = struct.pack("<BBBBiIii", 1, 0x1b, 3, 0x3b, size - (index_at + 4), 1, -index_at,
-                        at - index_at)
+                        position - index_at)
     return struct.pack("<QQQQ", 0, size, size, len(index)) + frame + index
 
 
@@ -96,9 +96,9 @@ def write_deferred_data() -> None:
     perf.records += [perf.comm(PID, PID, "deferred", 5),
                      perf.map(PID, CODE, 0x1000, "/usr/bin/deferred", 10)]
     for time, cookie in ((20, 1 << 32), (30, 1 << 32), (40, 3 << 32)):
-        made = rd.Sample.make(attr, pid=PID, tid=PID, chain=[2**64 - 640, cookie])
-        made.ip, made.time, made.id = CODE, time, 7
-        perf.records.append(made)
+        result = rd.Sample.make(attr, pid=PID, tid=PID, chain=[2**64 - 640, cookie])
+        result.ip, result.time, result.id = CODE, time, 7
+        perf.records.append(result)
     for time, cookie in ((50, 1 << 32), (51, 1 << 32), (60, 5 << 32)):
         perf.records.append(perf.side(22, struct.pack("<5Q", cookie, 3, CODE, CODE + 8, CODE + 16),
                                       time, rd.USER, PID, PID))

@@ -61,14 +61,15 @@ class Finding(Folder):
         return json.loads(result.stdout)["unwind"]
 
     def expect_whole_stacks(self, *options: str) -> None:
-        found = self.judge_unwind(*options)
-        self.assertEqual((found["stops"]["root"], found["missing_files"]), (40, []))
+        figures = self.judge_unwind(*options)
+        self.assertEqual((figures["stops"]["root"], figures["missing_files"]), (40, []))
 
     def expect_missing_files(self, *options: str) -> list[dict[str, Any]]:
-        found = self.judge_unwind(*options)
-        self.assertEqual(found["stops"]["no-elf"], 40)
-        self.assertEqual(sum(missing_file["stacks"] for missing_file in found["missing_files"]), 40)
-        return found["missing_files"]
+        figures = self.judge_unwind(*options)
+        self.assertEqual(figures["stops"]["no-elf"], 40)
+        self.assertEqual(sum(missing_file["stacks"] for missing_file in figures["missing_files"]),
+                         40)
+        return figures["missing_files"]
 
 
 class Folders(Finding):
@@ -80,50 +81,50 @@ class Folders(Finding):
         """With build ids, file names do not matter."""
         self.add_build_ids()
         for number, path in enumerate(IDS):
-            given = self.copy_elf(f"deep/er/{number}", IDS[path])
-        self.expect_whole_stacks("--elf", given)
+            folder = self.copy_elf(f"deep/er/{number}", IDS[path])
+        self.expect_whole_stacks("--elf", folder)
 
     def test_debug_cache(self) -> None:
         self.add_build_ids()
         for path, build_id in IDS.items():
-            given = self.copy_elf(f".debug{path}/{build_id}/elf", build_id)
+            folder = self.copy_elf(f".debug{path}/{build_id}/elf", build_id)
             link = self.place("given", ".debug", ".build-id", build_id[:2], build_id[2:])
             os.makedirs(os.path.dirname(link), exist_ok=True)
             os.symlink(f"../..{path}/{build_id}", link)
-        self.expect_whole_stacks("--elf", os.path.join(given, ".debug"))
-        os.rename(given, self.place("home"))
+        self.expect_whole_stacks("--elf", os.path.join(folder, ".debug"))
+        os.rename(folder, self.place("home"))
         self.expect_whole_stacks()
 
     def test_copied_root(self) -> None:
         """ELF files of a copied root are found with and without build ids, though inodes differ."""
         for path, build_id in IDS.items():
-            given = self.copy_elf(path, build_id)
-        self.expect_whole_stacks("--elf", given)
-        self.expect_whole_stacks("--root", given)
+            folder = self.copy_elf(path, build_id)
+        self.expect_whole_stacks("--elf", folder)
+        self.expect_whole_stacks("--root", folder)
         self.add_build_ids()
-        self.expect_whole_stacks("--elf", given)
-        self.expect_whole_stacks("--root", given)
+        self.expect_whole_stacks("--elf", folder)
+        self.expect_whole_stacks("--root", folder)
 
     def test_private_files(self) -> None:
         """jitproof reads private files of the capture's owner. If root runs it, it reads them
         without root's rights."""
         for path, build_id in IDS.items():
-            given = self.copy_elf(path, build_id)
-            os.chmod(os.path.join(given, path.strip("/")), 0o600)
-        os.chmod(os.path.join(given, "tmp"), 0o700)
+            folder = self.copy_elf(path, build_id)
+            os.chmod(os.path.join(folder, path.strip("/")), 0o600)
+        os.chmod(os.path.join(folder, "tmp"), 0o700)
         for option in ("--elf", "--root"):
-            self.expect_whole_stacks(option, given)
-            self.expect_whole_stacks(option, given + "/")
+            self.expect_whole_stacks(option, folder)
+            self.expect_whole_stacks(option, folder + "/")
 
     def test_perf_map_of_a_copied_root(self) -> None:
         """The perf map is found by the recorded pid."""
-        given = self.place("given")
-        os.makedirs(os.path.join(given, "tmp"))
-        anon = [one for one in self.perf.maps() if one.name == "//anon"]
-        text = "".join(f"{one.start:x} {one.size:x} emitted\n" for one in anon)
+        folder = self.place("given")
+        os.makedirs(os.path.join(folder, "tmp"))
+        anon = [mapping for mapping in self.perf.maps() if mapping.name == "//anon"]
+        text = "".join(f"{mapping.start:x} {mapping.size:x} emitted\n" for mapping in anon)
         self.write(text, "given", "tmp", f"perf-{anon[0].pid}.map")
         self.perf.save(self.place("perf.data"))
-        for options, named in (((), 0), (("--root", given), 39)):
+        for options, named in (((), 0), (("--root", folder), 39)):
             result = process.run([JITPROOF, "judge", "--json", *options, self.place("perf.data")])
             self.assertEqual(json.loads(result.stdout)["names"]["by"]["map"], named)
 
@@ -134,25 +135,25 @@ class Folders(Finding):
         self.copy_elf("others/jitproof", IDS[PROGRAM])
         self.expect_whole_stacks("--elf", given)
         self.copy_elf("others/jitproof", IDS[LIBC])
-        why = self.expect_missing_files("--elf", given)[0]["why"]
-        self.assertIn("more than one file is called jitproof", why)
+        reason = self.expect_missing_files("--elf", given)[0]["why"]
+        self.assertIn("more than one file is called jitproof", reason)
 
     def test_another_build_id(self) -> None:
         """The file at the recorded path has another build id."""
         self.add_build_ids()
         self.copy_elf(LIBC, IDS[LIBC])
-        given = self.copy_elf(PROGRAM, IDS[LIBC])
+        folder = self.copy_elf(PROGRAM, IDS[LIBC])
         for option in ("--elf", "--root"):
-            missing = self.expect_missing_files(option, given)
-            self.assertEqual([(one["path"], one["build_id"]) for one in missing],
+            missing = self.expect_missing_files(option, folder)
+            self.assertEqual([(mapping["path"], mapping["build_id"]) for mapping in missing],
                              [(PROGRAM, IDS[PROGRAM])])
         self.assertIn(f"expected {IDS[PROGRAM]}", missing[0]["why"])
 
     def test_removed_file(self) -> None:
         """A name with the suffix ` (deleted)` and an equal build id."""
-        for one in self.perf.maps():
-            if one.name == PROGRAM:
-                one.name = PROGRAM + " (deleted)"
+        for mapping in self.perf.maps():
+            if mapping.name == PROGRAM:
+                mapping.name = PROGRAM + " (deleted)"
         self.add_build_ids({PROGRAM + " (deleted)": IDS[PROGRAM], LIBC: IDS[LIBC]})
         self.copy_elf(LIBC, IDS[LIBC])
         self.expect_whole_stacks("--root", self.copy_elf(PROGRAM, IDS[PROGRAM]))
@@ -162,7 +163,7 @@ class Folders(Finding):
         it."""
         self.add_build_ids()
         self.copy_elf(LIBC, IDS[LIBC])
-        given = self.copy_elf("b/real", IDS[PROGRAM])
+        folder = self.copy_elf("b/real", IDS[PROGRAM])
         raw = bytearray(files.read_bytes(self.place("given", "b", "real")))
         raw = raw.replace(b".eh_frame\0", b".xh_frame\0").replace(b".eh_frame_hdr\0",
                                                                   b".xh_frame_hdr\0")
@@ -170,8 +171,8 @@ class Folders(Finding):
         for header in range(at, at + 56 * count, 56):
             if struct.unpack_from("<I", raw, header)[0] == 0x6474e550:
                 struct.pack_into("<I", raw, header, 0)
-        files.write_bytes(os.path.join(given, "a.debug"), bytes(raw))
-        self.expect_whole_stacks("--elf", given)
+        files.write_bytes(os.path.join(folder, "a.debug"), bytes(raw))
+        self.expect_whole_stacks("--elf", folder)
 
 
 class Hostile(Finding):
@@ -185,40 +186,40 @@ class Hostile(Finding):
     def test_links_stay_inside(self) -> None:
         """Absolute links are resolved below the root; a link as last component is not followed."""
         self.copy_elf("/real/jitproof", IDS[PROGRAM])
-        given = self.copy_elf(LIBC, IDS[LIBC])
-        os.mkdir(os.path.join(given, "tmp"))
-        os.symlink("/real", os.path.join(given, "tmp", "jitproof"))
-        self.expect_whole_stacks("--root", given)
-        os.remove(os.path.join(given, "tmp", "jitproof"))
+        folder = self.copy_elf(LIBC, IDS[LIBC])
+        os.mkdir(os.path.join(folder, "tmp"))
+        os.symlink("/real", os.path.join(folder, "tmp", "jitproof"))
+        self.expect_whole_stacks("--root", folder)
+        os.remove(os.path.join(folder, "tmp", "jitproof"))
         outside = self.place("outside")
         os.mkdir(outside)
         shutil.copy(os.path.join(FIXTURE, "elf", IDS[PROGRAM]), os.path.join(outside, "jitproof"))
         for target in (outside, "../../outside"):
-            os.symlink(target, os.path.join(given, "tmp", "jitproof"))
-            self.expect_missing_files("--root", given)
-            os.remove(os.path.join(given, "tmp", "jitproof"))
+            os.symlink(target, os.path.join(folder, "tmp", "jitproof"))
+            self.expect_missing_files("--root", folder)
+            os.remove(os.path.join(folder, "tmp", "jitproof"))
         self.add_build_ids()
-        os.symlink(outside, os.path.join(given, "elsewhere"))
-        os.remove(os.path.join(given, "real", "jitproof"))
-        self.expect_missing_files("--elf", given)
+        os.symlink(outside, os.path.join(folder, "elsewhere"))
+        os.remove(os.path.join(folder, "real", "jitproof"))
+        self.expect_missing_files("--elf", folder)
 
     def test_no_elf_files(self) -> None:
         """FIFOs, folders and damaged ELF files are skipped."""
         self.add_build_ids()
-        given = self.copy_elf(LIBC, IDS[LIBC])
-        os.makedirs(os.path.join(given, "tmp", "jitproof"))
-        os.mkfifo(os.path.join(given, "tmp", "jitproof", "jitproof"))
-        files.write_bytes(os.path.join(given, "short"), b"\x7fELF")
-        files.write_bytes(os.path.join(given, "broken"), b"\x7fELF" + bytes(range(256)) * 9)
+        folder = self.copy_elf(LIBC, IDS[LIBC])
+        os.makedirs(os.path.join(folder, "tmp", "jitproof"))
+        os.mkfifo(os.path.join(folder, "tmp", "jitproof", "jitproof"))
+        files.write_bytes(os.path.join(folder, "short"), b"\x7fELF")
+        files.write_bytes(os.path.join(folder, "broken"), b"\x7fELF" + bytes(range(256)) * 9)
         for option in ("--elf", "--root"):
-            self.assertEqual(self.expect_missing_files(option, given)[0]["path"], PROGRAM)
+            self.assertEqual(self.expect_missing_files(option, folder)[0]["path"], PROGRAM)
 
     def test_own_files_are_not_the_copied_roots(self) -> None:
         """With an empty --root, files of this machine are not used."""
         os.mkdir(self.place("given"))
-        for one in self.perf.maps():
-            if one.name == PROGRAM:
-                one.name, one.ino = os.path.abspath(JITPROOF), os.stat(JITPROOF).st_ino
+        for mapping in self.perf.maps():
+            if mapping.name == PROGRAM:
+                mapping.name, mapping.ino = os.path.abspath(JITPROOF), os.stat(JITPROOF).st_ino
         self.expect_missing_files("--root", self.place("given"))
 
 
@@ -230,8 +231,8 @@ class Reported(Finding):
     def test_other_machine(self) -> None:
         self.perf.features[6] = rd.pack_string("sparc64")
         self.assertIn("not unwound: 40 dumps of sparc64", self.run_judge().stdout)
-        found = self.judge_unwind()
-        self.assertEqual((found["samples"], found["not_unwound"]["other_machine"]), (0, 40))
+        figures = self.judge_unwind()
+        self.assertEqual((figures["samples"], figures["not_unwound"]["other_machine"]), (0, 40))
 
     def test_explain_does_not_call_it_healthy(self) -> None:
         """Stacks that cannot be unwound are not known to be whole."""
@@ -245,8 +246,8 @@ class Reported(Finding):
         self.assertEqual(result.returncode, 1)
         self.assertIn("40 of the 40 stacks are dumps of sparc64", result.stdout)
         result = process.run([JITPROOF, "explain", "--json", self.place("perf.data")])
-        found = json.loads(result.stdout)
-        self.assertEqual((found["healthy"], found["unknown_stacks"]), (False, 40))
+        figures = json.loads(result.stdout)
+        self.assertEqual((figures["healthy"], figures["unknown_stacks"]), (False, 40))
 
     def test_32_bits(self) -> None:
         """Of 32-bit tasks, only those of x86 are unwound."""
