@@ -43,7 +43,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 		(struct exec_record){event->time, event->map.addr, event->map.addr + event->map.len,
 				     event->pid, event->tid,
 				     event->asked && event->asked->ids && event->id &&
-					     !jp_gate_backfilled(view->evidence, event) &&
+					     !jp_gate_find_backfill(view->evidence, event) &&
 					     !jp_snapshots_cover_time(&view->evidence->snapshots,
 								      event->pid, event->time)});
 }

@@ -106,8 +106,8 @@ static void decide_verdict(struct stacks *stacks, const struct jp_event *event,
 			stack->second_verdict = stack->verdict;
 			stack->hidden_fault = stack->fault;
 		}
-		stack->fault = jp_stack_fault_unmapped(stacks->evidence, stacks->view->recorded,
-						       event, truth->frames[0]);
+		stack->fault = jp_stack_fault_get_unmapped(stacks->evidence, stacks->view->recorded,
+							   event, truth->frames[0]);
 		stack->verdict = JP_UNMAPPED;
 	} else if (stack->verdict == JP_SINGLE || stack->verdict == JP_SHORT) {
 		stack->fault =
@@ -118,9 +118,9 @@ static void decide_verdict(struct stacks *stacks, const struct jp_event *event,
 		    stack->method != JP_DUMP_FP)
 			stack->fault.cause = jp_unwind_stop_text(JP_UNWIND_BAD_CFI);
 		if (stopped_at_moved_code(stacks, event, &stack->unwound))
-			stack->fault =
-				jp_stack_fault_unmapped(stacks->evidence, stacks->view->recorded,
-							event, stack->unwound.stop_addr);
+			stack->fault = jp_stack_fault_get_unmapped(stacks->evidence,
+								   stacks->view->recorded, event,
+								   stack->unwound.stop_addr);
 	}
 }
 
@@ -424,8 +424,8 @@ static void add_tables(struct stacks *stacks)
 	if (!tables)
 		return;
 	jp_findings_add_rate(&stacks->view->findings, "jit.tables", tables, stacks->loads.count);
-	jp_findings_add_rate(&stacks->view->findings, "jit.unusable", jp_jit_cfi_bad(stacks->jit),
-			     tables);
+	jp_findings_add_rate(&stacks->view->findings, "jit.unusable",
+			     jp_jit_cfi_count_bad(stacks->jit), tables);
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)

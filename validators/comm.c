@@ -60,7 +60,7 @@ static bool has_right_exec_flag(const struct comm *comm, const struct jp_task_na
 	const uint64_t slack = comm->view->evidence->info.slack;
 	bool is_exec = false, had_other_name = false;
 
-	if (!event->record || jp_gate_backfilled(comm->view->evidence, event))
+	if (!event->record || jp_gate_find_backfill(comm->view->evidence, event))
 		return true;
 	if (is_synthesized)
 		return !event->comm.exec;

@@ -30,7 +30,7 @@ static bool omits_mapping(struct jp_left_out *left_out, enum jp_synth policy)
 {
 	const struct jp_evidence *evidence = left_out->evidence;
 
-	for (size_t i = 0; !jp_evidence_gated(evidence) && i < evidence->snapshots.count; i++) {
+	for (size_t i = 0; !jp_evidence_is_gated(evidence) && i < evidence->snapshots.count; i++) {
 		const struct jp_snapshot *snapshot = &evidence->snapshots.list[i];
 
 		/* The policy left out neither later mappings nor those that the kernel recorded. */

@@ -30,7 +30,7 @@ static bool omits_mapping(struct jp_left_out *left_out, uint64_t time)
 		jp_snapshots_find(&left_out->evidence->snapshots, left_out->pid);
 
 	/* A snapshot may contain the result of an operation that happened while it was read. */
-	return left_out->act && !jp_evidence_gated(left_out->evidence) &&
+	return left_out->act && !jp_evidence_is_gated(left_out->evidence) &&
 	       makes_executable(left_out->act) &&
 	       happened_before_enabling(left_out->evidence, left_out->act) &&
 	       !jp_snapshot_executable(snapshot, left_out->ip);

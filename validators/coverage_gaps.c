@@ -99,8 +99,8 @@ int jp_gaps_compute(const struct jp_spans *spans, uint64_t slack, struct jp_gaps
 	return failed;
 }
 
-uint64_t jp_gaps_first(const struct jp_gaps *gaps, uint32_t pid, uint64_t start, uint64_t end,
-		       uint64_t time)
+uint64_t jp_gaps_find_first(const struct jp_gaps *gaps, uint32_t pid, uint64_t start, uint64_t end,
+			    uint64_t time)
 {
 	struct jp_box box = {start, end, time, time};
 	size_t cursor = 0, gap;

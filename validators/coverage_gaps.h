@@ -16,6 +16,6 @@ struct jp_gaps {
 int jp_gaps_compute(const struct jp_spans *spans, uint64_t slack, struct jp_gaps *gaps);
 /* Returns the first address of [@start, @end) in no span of @pid at @time, or @end. @pid must have
  * spans. */
-uint64_t jp_gaps_first(const struct jp_gaps *gaps, uint32_t pid, uint64_t start, uint64_t end,
-		       uint64_t time);
+uint64_t jp_gaps_find_first(const struct jp_gaps *gaps, uint32_t pid, uint64_t start, uint64_t end,
+			    uint64_t time);
 void jp_gaps_free(struct jp_gaps *gaps);

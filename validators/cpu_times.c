@@ -21,7 +21,7 @@ void jp_cpu_times_sort(struct jp_cpu_times *times)
 	jp_sort(times->times, times->count, compare_by_cpu);
 }
 
-size_t jp_cpu_times_after(const struct jp_cpu_times *times, uint32_t cpu, uint64_t time)
+size_t jp_cpu_times_find_after(const struct jp_cpu_times *times, uint32_t cpu, uint64_t time)
 {
 	const struct jp_cpu_time limit = {cpu, time};
 	size_t i;
@@ -30,9 +30,9 @@ size_t jp_cpu_times_after(const struct jp_cpu_times *times, uint32_t cpu, uint64
 	return i;
 }
 
-uint64_t jp_cpu_times_next(const struct jp_cpu_times *times, uint32_t cpu, uint64_t time)
+uint64_t jp_cpu_times_get_next(const struct jp_cpu_times *times, uint32_t cpu, uint64_t time)
 {
-	const size_t i = jp_cpu_times_after(times, cpu, time);
+	const size_t i = jp_cpu_times_find_after(times, cpu, time);
 
 	return i < times->count && times->times[i].cpu == cpu ? times->times[i].time : UINT64_MAX;
 }

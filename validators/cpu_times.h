@@ -18,7 +18,7 @@ int jp_cpu_times_add(struct jp_cpu_times *times, uint32_t cpu, uint64_t time);
 /* Sorts the samples after the last jp_cpu_times_add(). */
 void jp_cpu_times_sort(struct jp_cpu_times *times);
 /* Returns the index of the first sample on @cpu, or on a later CPU, after @time. */
-size_t jp_cpu_times_after(const struct jp_cpu_times *times, uint32_t cpu, uint64_t time);
+size_t jp_cpu_times_find_after(const struct jp_cpu_times *times, uint32_t cpu, uint64_t time);
 /* Returns the time of the first sample on @cpu after @time, or UINT64_MAX. */
-uint64_t jp_cpu_times_next(const struct jp_cpu_times *times, uint32_t cpu, uint64_t time);
+uint64_t jp_cpu_times_get_next(const struct jp_cpu_times *times, uint32_t cpu, uint64_t time);
 void jp_cpu_times_free(struct jp_cpu_times *times);

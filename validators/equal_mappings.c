@@ -225,7 +225,7 @@ static bool is_visible(const struct equal *state, const struct jp_executable *tr
 
 	if (truth->start < USER_END)
 		return true;
-	if (jp_evidence_gated(state->evidence) ||
+	if (jp_evidence_is_gated(state->evidence) ||
 	    truth->open_after >= (info->first_enabled ?: info->enabled))
 		return false;
 	for (size_t i = 0; i < snapshots->count; i++)

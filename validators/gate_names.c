@@ -43,8 +43,8 @@ static const struct jp_announced *find_announcement(const struct jp_evidence *ev
 	return NULL;
 }
 
-const struct jp_snapshot *jp_gate_backfilled(const struct jp_evidence *evidence,
-					     const struct jp_event *event)
+const struct jp_snapshot *jp_gate_find_backfill(const struct jp_evidence *evidence,
+						const struct jp_event *event)
 {
 	const struct jp_announced *process = find_announcement(evidence, event);
 
@@ -53,7 +53,7 @@ const struct jp_snapshot *jp_gate_backfilled(const struct jp_evidence *evidence,
 
 uint64_t jp_gate_reported_time(const struct jp_evidence *evidence, const struct jp_event *event)
 {
-	const struct jp_snapshot *snapshot = jp_gate_backfilled(evidence, event);
+	const struct jp_snapshot *snapshot = jp_gate_find_backfill(evidence, event);
 
 	return snapshot ? snapshot->before : event->time;
 }
@@ -186,7 +186,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	struct gate_names *gate = view->state;
 
 	/* Older truths have no names. */
-	if (!jp_evidence_gated(evidence) || evidence->truth->version < 3)
+	if (!jp_evidence_is_gated(evidence) || evidence->truth->version < 3)
 		return 1;
 	gate->view = view;
 	gate->is_new = calloc(evidence->intervals.nr_processes + 1, sizeof(*gate->is_new));

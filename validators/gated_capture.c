@@ -376,7 +376,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	const struct jp_intervals *intervals = &view->evidence->intervals;
 	struct gated *gated = view->state;
 
-	if (!jp_evidence_gated(view->evidence))
+	if (!jp_evidence_is_gated(view->evidence))
 		return 1;
 	gated->processes = calloc(intervals->nr_processes + 1, sizeof(*gated->processes));
 	if (!gated->processes)

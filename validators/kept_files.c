@@ -106,7 +106,7 @@ static bool is_synthesized(const struct kept *state, const struct jp_event *map)
 	const struct jp_evidence *evidence = state->view->evidence;
 
 	return is_record_of_own_capture(state, map) &&
-	       (!map->time || jp_gate_backfilled(evidence, map) ||
+	       (!map->time || jp_gate_find_backfill(evidence, map) ||
 		(!map->map.gen &&
 		 jp_snapshots_cover_time(&evidence->snapshots, map->pid, map->time)));
 }

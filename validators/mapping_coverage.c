@@ -205,7 +205,7 @@ static bool is_stale(const struct jp_coverage *coverage, const struct jp_span *r
 	gone_at = jp_max(gone_at + slack, from_ns);
 	if (gone_at >= to_ns)
 		return false;
-	start = jp_gaps_first(&coverage->gaps, truth->pid, start, end, gone_at);
+	start = jp_gaps_find_first(&coverage->gaps, truth->pid, start, end, gone_at);
 	if (start == end)
 		return false;
 	truth = jp_coverage_find_ended(coverage, truth->pid, start, gone_at);
@@ -270,8 +270,8 @@ static int judge_stale_mapping(struct jp_coverage *coverage, const struct jp_spa
 	if (from_ns >= to_ns)
 		return 0;
 	/* If all of the mapping is right at @from_ns, earlier ends do not matter. */
-	if (jp_gaps_first(&coverage->gaps, recorded->pid, mapping->start, mapping->end, from_ns) ==
-	    mapping->end)
+	if (jp_gaps_find_first(&coverage->gaps, recorded->pid, mapping->start, mapping->end,
+			       from_ns) == mapping->end)
 		box.start_time = from_ns - jp_min(from_ns, evidence->info.slack);
 	/* An earlier process of the pid did not end memory that a later one inherits. */
 	box.start_time = jp_max(box.start_time, find_inheriting_process(evidence, recorded));

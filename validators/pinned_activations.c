@@ -36,8 +36,8 @@ static bool is_pinned(const struct jp_truth_activation *activation)
 }
 
 /* Returns the pinned activation of @tid that surely contains @event, or NULL. */
-static const struct jp_truth_activation *enclosing_activation(struct jp_view *view, uint32_t tid,
-							      const struct jp_event *event)
+static const struct jp_truth_activation *find_activation(struct jp_view *view, uint32_t tid,
+							 const struct jp_event *event)
 {
 	struct pinned_activations *state = view->state;
 	const uint64_t slack = view->evidence->info.slack;
@@ -78,7 +78,7 @@ static int judge_run(struct jp_view *view, uint32_t tid, const struct jp_event *
 {
 	const uint64_t slack = view->evidence->info.slack;
 	struct pinned_activations *state = view->state;
-	const struct thread_run sample = {enclosing_activation(view, tid, event), event->time, tid,
+	const struct thread_run sample = {find_activation(view, tid, event), event->time, tid,
 					  event->cpu};
 	struct thread_run *thread = jp_map_at(&state->threads, tid, sizeof(*thread));
 	struct thread_run *cpu = jp_map_at(&state->cpus, event->cpu, sizeof(*cpu));
@@ -105,7 +105,7 @@ static bool is_live(const struct jp_evidence *evidence, const struct jp_event *e
 	       event->id && evidence->info.first_enabled &&
 	       event->time >= evidence->info.first_enabled &&
 	       !jp_snapshots_cover_time(&evidence->snapshots, event->pid, event->time) &&
-	       !jp_gate_backfilled(evidence, event);
+	       !jp_gate_find_backfill(evidence, event);
 }
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)

@@ -75,7 +75,7 @@ static bool has_event(const struct record_rules *rules, const struct jp_event *e
 static bool is_live(const struct record_rules *rules, const struct jp_event *event)
 {
 	return has_event(rules, event) &&
-	       !(is_readable(event) && jp_gate_backfilled(rules->view->evidence, event));
+	       !(is_readable(event) && jp_gate_find_backfill(rules->view->evidence, event));
 }
 
 /* Returns the cause if the running task (perf_event_header__init_id()) is not the task that maps,

@@ -83,7 +83,7 @@ bool jp_sample_is_in_window(const struct jp_evidence *evidence, uint64_t time)
 {
 	const struct jp_capture_info *info = &evidence->info;
 
-	if (jp_evidence_gated(evidence))
+	if (jp_evidence_is_gated(evidence))
 		return jp_intervals_find(&evidence->intervals, time, info->slack);
 	return time + info->slack >= info->sampling && time <= info->stopped + info->slack;
 }

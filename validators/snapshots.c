@@ -213,7 +213,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	state->view = view;
 	/* A gate records only mappings that the capture does not have yet. */
 	state->must_record = view->evidence->info.first_enabled &&
-			     !jp_evidence_gated(view->evidence) &&
+			     !jp_evidence_is_gated(view->evidence) &&
 			     strcmp(view->evidence->info.policy, jp_synth_text(JP_SYNTH_NONE)) != 0;
 	return jp_executables_load(&state->truth, view->evidence->truth, err);
 }

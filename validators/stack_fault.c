@@ -4,9 +4,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-struct jp_stack_fault jp_stack_fault_unmapped(const struct jp_evidence *evidence,
-					      const struct jp_spans *spans,
-					      const struct jp_event *event, uint64_t ip)
+struct jp_stack_fault jp_stack_fault_get_unmapped(const struct jp_evidence *evidence,
+						  const struct jp_spans *spans,
+						  const struct jp_event *event, uint64_t ip)
 {
 	struct jp_stack_fault fault = {
 		.kind = JP_FAULT_UNMAPPED,
@@ -70,14 +70,14 @@ jp_stack_fault_find_at_end(const struct jp_evidence *evidence, const struct jp_s
 			cause = "copied";
 		return (struct jp_stack_fault){JP_FAULT_KERNEL, cause, {0}};
 	case JP_UNWIND_UNMAPPED:
-		return jp_stack_fault_unmapped(evidence, spans, event, unwound->stop_addr);
+		return jp_stack_fault_get_unmapped(evidence, spans, event, unwound->stop_addr);
 	case JP_UNWIND_BAD_CFI:
 		/* The address is right, but no mapping record contains it. */
 		if (unwound->count < truth->nr_whole &&
 		    unwound->stop_addr != unwound->frames[unwound->count - 1] &&
 		    unwound->stop_addr == truth->frames[unwound->count])
-			return jp_stack_fault_unmapped(evidence, spans, event,
-						       unwound->stop_addr - 1);
+			return jp_stack_fault_get_unmapped(evidence, spans, event,
+							   unwound->stop_addr - 1);
 		break;
 	case JP_UNWIND_DUMP_SHORT:
 		if (event->sample.stack_size)

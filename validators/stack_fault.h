@@ -25,9 +25,9 @@ jp_stack_fault_find_at_end(const struct jp_evidence *evidence, const struct jp_s
 			   const struct jp_truth_stack *truth, struct jp_unwinder *unwinder,
 			   const struct jp_event *event, const struct jp_unwound *unwound);
 /* Returns the fault for an @ip that is in no executable mapping of the capture. */
-struct jp_stack_fault jp_stack_fault_unmapped(const struct jp_evidence *evidence,
-					      const struct jp_spans *spans,
-					      const struct jp_event *event, uint64_t ip);
+struct jp_stack_fault jp_stack_fault_get_unmapped(const struct jp_evidence *evidence,
+						  const struct jp_spans *spans,
+						  const struct jp_event *event, uint64_t ip);
 /* Stores a description of @fault in @text, of @size bytes. Returns @text. */
 const char *jp_stack_fault_text(const struct jp_stack_fault *fault,
 				const struct jp_evidence *evidence, const struct jp_event *event,

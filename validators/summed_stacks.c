@@ -389,10 +389,10 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 static uint64_t count_misnamed_samples(const struct summed *summed)
 {
 	const struct jp_summed_weight *weight = &summed->weights.total;
-	const double lack = jp_summed_least(weight, summed->weights.ratio) -
+	const double lack = jp_summed_get_least(weight, summed->weights.ratio) -
 			    (double)(weight->nr_inside + summed->unnamed + summed->nr_stackless);
 
-	return (uint64_t)fmax(lack - jp_summed_missing(weight, summed->weights.ratio), 0);
+	return (uint64_t)fmax(lack - jp_summed_get_missing(weight, summed->weights.ratio), 0);
 }
 
 /* Reports that no name is an emitted function's. */
@@ -494,7 +494,7 @@ static uint64_t count_impossible_samples(struct summed *summed)
 static int judge_stackless_samples(struct summed *summed)
 {
 	const struct jp_summed_weight *weight = &summed->weights.total;
-	const double lack = jp_summed_least(weight, summed->weights.ratio) -
+	const double lack = jp_summed_get_least(weight, summed->weights.ratio) -
 			    (double)(weight->nr_inside + weight->unknown - summed->nr_stackless);
 	const uint64_t lost = lack > 0 ? jp_min((uint64_t)lack, summed->nr_stackless) : 0;
 	struct jp_exception *exception;
@@ -546,7 +546,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	summed->all_named = jp_frame_has_all_code_named(evidence->truth);
 	return jp_frame_names_init(&summed->names, evidence->truth)
 		       ?: list_kinds(summed)
-		       ?: jp_summed_weights_due(&summed->weights, evidence);
+		       ?: jp_summed_weights_expect(&summed->weights, evidence);
 }
 
 static void free_summed(void *state)

@@ -24,14 +24,14 @@ static struct jp_summed_weight *get_thread(struct jp_summed_weights *weights, ui
 			 sizeof(struct jp_summed_weight));
 }
 
-int jp_summed_weights_due(struct jp_summed_weights *weights, const struct jp_evidence *evidence)
+int jp_summed_weights_expect(struct jp_summed_weights *weights, const struct jp_evidence *evidence)
 {
 	const double ratio = jp_clock_compute_ratio(evidence, evidence->declared.period);
 	const bool has_threads = !(evidence->declared.lacking & JP_LACKS_THREADS);
 	const struct jp_clock_thread *clock;
 	struct jp_map clocks = {0};
 	uint64_t key;
-	int failed = jp_clock_threads(evidence, &clocks);
+	int failed = jp_clock_count_by_thread(evidence, &clocks);
 
 	weights->ratio = ratio;
 	for (size_t cursor = 0; !failed && (clock = jp_map_next(&clocks, &cursor, &key));) {
@@ -72,13 +72,13 @@ int jp_summed_weights_add(struct jp_summed_weights *weights, uint32_t pid, uint3
 	return 0;
 }
 
-double jp_summed_least(const struct jp_summed_weight *weight, double ratio)
+double jp_summed_get_least(const struct jp_summed_weight *weight, double ratio)
 {
 	return weight->min_expected -
 	       jp_witness_compute_chance_bound(weight->steps, weight->min_expected, ratio);
 }
 
-double jp_summed_missing(const struct jp_summed_weight *weight, double ratio)
+double jp_summed_get_missing(const struct jp_summed_weight *weight, double ratio)
 {
 	return fmax(
 		weight->expected +
@@ -114,7 +114,7 @@ static int judge_threads(struct jp_summed_weights *weights, struct jp_findings *
 					     count_most_possible_samples(weight, weights->ratio);
 
 		excess += fmax(excess_weight, 0);
-		lack += fmax(jp_summed_least(weight, weights->ratio) -
+		lack += fmax(jp_summed_get_least(weight, weights->ratio) -
 				     find_longest_time_inside(weight),
 			     0);
 		if (excess_weight <= 0 || (heaviest && weight->nr_inside <= heaviest->nr_inside))
@@ -136,7 +136,7 @@ int jp_summed_weights_judge(struct jp_summed_weights *weights, struct jp_finding
 {
 	const struct jp_summed_weight *weight = &weights->total;
 	const bool has_too_few =
-		find_longest_time_inside(weight) < jp_summed_least(weight, weights->ratio);
+		find_longest_time_inside(weight) < jp_summed_get_least(weight, weights->ratio);
 	const double surplus =
 		(double)weight->nr_inside - count_most_possible_samples(weight, weights->ratio);
 	const double nr_samples = fmin(fmax((double)weight->nr_inside, weight->min_expected),

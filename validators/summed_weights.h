@@ -27,15 +27,15 @@ struct jp_summed_weights {
 
 /* Fills in the range that the witness expects, at the period that the stream declares. Returns 0 or
  * -ENOMEM. */
-int jp_summed_weights_due(struct jp_summed_weights *weights, const struct jp_evidence *evidence);
+int jp_summed_weights_expect(struct jp_summed_weights *weights, const struct jp_evidence *evidence);
 /* Counts @weight samples of thread @tid (0: the stream has no threads) of @pid. Returns 0 or
  * -ENOMEM. */
 int jp_summed_weights_add(struct jp_summed_weights *weights, uint32_t pid, uint32_t tid,
 			  uint64_t weight, bool is_inside, bool unknown);
 /* Returns the least number of samples that a stream can have by chance. */
-double jp_summed_least(const struct jp_summed_weight *weight, double ratio);
+double jp_summed_get_least(const struct jp_summed_weight *weight, double ratio);
 /* Returns how many samples the stream may lack, in any code. */
-double jp_summed_missing(const struct jp_summed_weight *weight, double ratio);
+double jp_summed_get_missing(const struct jp_summed_weight *weight, double ratio);
 /* Compares the range of samples that may have been in activations with the range that the witness
  * expects, reports a difference beyond chance, and adds the metrics. Returns 0 or -ENOMEM. */
 int jp_summed_weights_judge(struct jp_summed_weights *weights, struct jp_findings *findings);

@@ -352,7 +352,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 		bool is_forked = task->is_forked && records->is_sampled &&
 				 get_capture_info(state)->first_enabled &&
 				 strcmp(get_capture_info(state)->order, "enable-first") == 0 &&
-				 !jp_evidence_gated(view->evidence);
+				 !jp_evidence_is_gated(view->evidence);
 		bool needs_name = must_be_synthesized(state, task);
 		/* At an attach, perf synthesizes only names. */
 		bool is_synthesized = needs_name && get_capture_info(state)->first_enabled;

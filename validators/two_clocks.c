@@ -42,7 +42,7 @@ static uint64_t get_throttled_time_after(const struct jp_witnessed *witnessed, s
 	return (double)time > JP_WITNESS_GAP * (double)witnessed->period ? time : 0;
 }
 
-bool jp_clock_throttled(const struct jp_evidence *evidence, uint32_t tid, uint64_t time)
+bool jp_clock_was_throttled(const struct jp_evidence *evidence, uint32_t tid, uint64_t time)
 {
 	const struct jp_witnessed *witnessed = &evidence->witnessed;
 	const size_t next = jp_witnessed_find_first_from(witnessed, tid, time);
@@ -58,7 +58,7 @@ struct jp_clock_time jp_clock_get_sampled_time(const struct jp_evidence *evidenc
 				      jp_max(evidence->watched.ended, evidence->info.stopped)};
 }
 
-int jp_clock_threads(const struct jp_evidence *evidence, struct jp_map *threads)
+int jp_clock_count_by_thread(const struct jp_evidence *evidence, struct jp_map *threads)
 {
 	const struct jp_witnessed *witnessed = &evidence->witnessed;
 	const bool is_timeless = evidence->declared.lacking & JP_LACKS_TIME;

@@ -34,10 +34,10 @@ static inline uint64_t jp_clock_key(uint32_t pid, uint32_t tid)
 bool jp_clock_was_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_t from_ns,
 			  uint64_t to_ns);
 /* Returns whether the kernel throttled the witness's event of thread @tid at @time. */
-bool jp_clock_throttled(const struct jp_evidence *evidence, uint32_t tid, uint64_t time);
+bool jp_clock_was_throttled(const struct jp_evidence *evidence, uint32_t tid, uint64_t time);
 /* Counts the witness's samples of each thread in @threads, which maps jp_clock_key() to struct
  * jp_clock_thread. Returns 0 or -ENOMEM. */
-int jp_clock_threads(const struct jp_evidence *evidence, struct jp_map *threads);
+int jp_clock_count_by_thread(const struct jp_evidence *evidence, struct jp_map *threads);
 /* Adds the counts of @more to @sum. */
 void jp_clock_add_counts(struct jp_clock_thread *sum, const struct jp_clock_thread *more);
 /* Returns the time in which the profiler may have sampled: from its start to its end. */

@@ -197,7 +197,7 @@ static size_t count_witness_samples_in_hole(const struct witness *state, size_t 
 {
 	const struct jp_witness_sample *samples = state->witnessed->samples;
 	const uint64_t end =
-		jp_cpu_times_next(&state->capture_times, samples[i].cpu, samples[i].time);
+		jp_cpu_times_get_next(&state->capture_times, samples[i].cpu, samples[i].time);
 	size_t next = i;
 
 	while (next + 1 < state->witnessed->count && stays_on_cpu(&samples[next]) &&
@@ -214,7 +214,7 @@ static bool is_uninterrupted(const struct witness *state, uint32_t cpu, uint64_t
 			     uint64_t to_ns)
 {
 	const struct jp_cpu_times *capture = &state->capture_times;
-	size_t i = jp_cpu_times_after(capture, cpu, from_ns);
+	size_t i = jp_cpu_times_find_after(capture, cpu, from_ns);
 	uint64_t last;
 
 	if (!i || capture->times[i - 1].cpu != cpu)
@@ -240,7 +240,7 @@ static bool is_next_after(const struct witness *state, size_t i, unsigned period
 	       is_whole_periods(state, sample->time - sample[-1].time, period) &&
 	       is_whole_periods(state, sample[1].time - sample->time, periods * period) &&
 	       is_whole_periods(state, sample[2].time - sample[1].time, period) &&
-	       jp_cpu_times_next(&state->witness_times, sample->cpu, sample->time) ==
+	       jp_cpu_times_get_next(&state->witness_times, sample->cpu, sample->time) ==
 		       sample[1].time &&
 	       is_uninterrupted(state, sample->cpu, sample->time, sample[1].time);
 }
@@ -284,7 +284,7 @@ static int tally_witness(struct witness *state)
 	const struct jp_clock_thread *thread;
 	struct tally *tally;
 	uint64_t key;
-	int failed = jp_clock_threads(state->view->evidence, &threads);
+	int failed = jp_clock_count_by_thread(state->view->evidence, &threads);
 
 	for (size_t cursor = 0; !failed && (thread = jp_map_next(&threads, &cursor, &key));) {
 		tally = get_tally(state, (uint32_t)(key >> 32), (uint32_t)key);
@@ -387,7 +387,7 @@ static int tally_capture(struct witness *state)
 
 		/* A capture of all CPUs also has samples of other processes. */
 		if (!jp_clock_was_watched(evidence, sample->pid, sample->time, sample->time) ||
-		    jp_clock_throttled(evidence, sample->tid, sample->time) ||
+		    jp_clock_was_throttled(evidence, sample->tid, sample->time) ||
 		    (!jp_map_find(&state->indices, jp_clock_key(sample->pid, sample->tid)) &&
 		     !jp_sample_is_watched(evidence, sample->pid, UINT64_MAX)))
 			continue;

@@ -47,7 +47,7 @@ static int run(int argc, char **argv)
 {
 	int ret;
 
-	if (!jp_object_copies())
+	if (!jp_object_can_copy())
 		return jp_handshake_skip(JP_OBJECT_ONCE);
 	ret = jp_folder_path(scene.path, "library.so")
 			  ?: jp_object_write(&scene.object, scene.path, 0, NULL)

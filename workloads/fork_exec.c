@@ -182,7 +182,7 @@ static int run_tasks(void)
 			      ?: jp_process_reap(&process);
 		return ret > 0 ? -ECHILD : ret;
 	}
-	for (unsigned task = 1; task <= scene.tasks && !ret && !jp_handshake_stopping(); task++)
+	for (unsigned task = 1; task <= scene.tasks && !ret && !jp_handshake_is_stopping(); task++)
 		ret = run_task(task);
 	return ret;
 }

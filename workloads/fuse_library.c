@@ -198,8 +198,8 @@ static int use_library(void *context)
 		ret = become_user(scene.user)
 			      ?: jp_object_load(&scene.object, path, 0, &loaded)
 			      ?: jp_program_make(&program, &plan)
-			      ?: jp_path_thread(loaded.paths, JP_OBJECT_PATHS)
-			      ?: jp_path_thread(program.paths, program.nr_paths);
+			      ?: jp_path_run_thread(loaded.paths, JP_OBJECT_PATHS)
+			      ?: jp_path_run_thread(program.paths, program.nr_paths);
 	return jp_path_serve_handshake("fuse_library: inside", ret, NULL, NULL);
 }
 

@@ -100,8 +100,8 @@ static int run_nested_process(void *context)
 		ret = start_nested_process(
 			&deeper); /* Do this before this process has other threads. */
 	if (!ret)
-		ret = jp_path_thread(program.paths, program.nr_paths)
-			      ?: jp_path_thread(loaded.paths, JP_OBJECT_PATHS);
+		ret = jp_path_run_thread(program.paths, program.nr_paths)
+			      ?: jp_path_run_thread(loaded.paths, JP_OBJECT_PATHS);
 	ret = jp_path_serve_handshake("namespaces: inside", ret, NULL, NULL);
 	return jp_process_stop(&deeper) ? EXIT_FAILURE : ret;
 }

@@ -120,7 +120,7 @@ static int start_place(unsigned index, const char *folder)
 		ret = jp_memfd_copy(path, object.memfd, path);
 	}
 	ret = ret ?: jp_object_load(&object, path, 0, &scene.loaded[index])
-			  ?: jp_path_thread(scene.loaded[index].paths, JP_OBJECT_PATHS);
+			  ?: jp_path_run_thread(scene.loaded[index].paths, JP_OBJECT_PATHS);
 
 	if (ret || !places[index].program || scene.libraries)
 		return ret;

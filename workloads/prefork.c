@@ -48,7 +48,7 @@ static int act_toggle(void *context, const char *arg)
 	int ret = toggle_arena(&family.inherited.arena);
 
 	for (unsigned i = 0; i < threads && !ret; i++)
-		ret = jp_path_thread(family.inherited.paths, family.inherited.nr_paths);
+		ret = jp_path_run_thread(family.inherited.paths, family.inherited.nr_paths);
 	return ret;
 }
 
@@ -72,8 +72,8 @@ static int run_child(void *context)
 	ret = family.toggles ? toggle_arena(&inherited->arena) : 0;
 	if (!ret)
 		ret = jp_program_make(&own_program, &family.plan)
-			      ?: jp_path_thread(inherited->paths, inherited->nr_paths)
-			      ?: jp_path_thread(own_program.paths, own_program.nr_paths);
+			      ?: jp_path_run_thread(inherited->paths, inherited->nr_paths)
+			      ?: jp_path_run_thread(own_program.paths, own_program.nr_paths);
 	return jp_path_serve_handshake("prefork: a child", ret, steps, NULL);
 }
 
@@ -147,7 +147,7 @@ static int run(int argc, char **argv)
 	for (unsigned i = 0; i < children && !ret; i++)
 		ret = act_fork(NULL, NULL);
 	if (!ret)
-		ret = jp_path_thread(family.inherited.paths, family.inherited.nr_paths);
+		ret = jp_path_run_thread(family.inherited.paths, family.inherited.nr_paths);
 	if (!ret)
 		jp_handshake(steps, NULL);
 	jp_path_stop(NULL);

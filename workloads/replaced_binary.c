@@ -119,7 +119,7 @@ static int run(int argc, char **argv)
 	if (need && jp_image_check_open())
 		return jp_handshake_skip(JP_IMAGE_CLOSED);
 	scene.programs = replaced_kind != 0;
-	if (!jp_object_copies())
+	if (!jp_object_can_copy())
 		return jp_handshake_skip(JP_OBJECT_ONCE);
 	ret = prepare() ?: jp_handshake_rounds(replace_target, NULL);
 	jp_folder_remove();

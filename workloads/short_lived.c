@@ -46,7 +46,7 @@ static int run_until_killed(void *context)
 	struct jp_program program;
 
 	plan.turns = ENDLESS;
-	if (jp_program_make(&program, &plan) || jp_path_thread(program.paths, program.nr_paths))
+	if (jp_program_make(&program, &plan) || jp_path_run_thread(program.paths, program.nr_paths))
 		return EXIT_FAILURE;
 	return jp_handshake(NULL, NULL);
 }
@@ -96,7 +96,7 @@ static int run(int argc, char **argv)
 		return run_briefly(crowd.life);
 	if (jp_handshake_skip_denied())
 		return EXIT_SUCCESS;
-	while (!ret && crowd.born < crowd.count && !jp_handshake_stopping())
+	while (!ret && crowd.born < crowd.count && !jp_handshake_is_stopping())
 		ret = replace_oldest_process(NULL);
 	if (!ret && !then_none)
 		ret = jp_handshake_rounds(replace_oldest_process, NULL);

@@ -42,7 +42,7 @@ static void handle_signal(int signal, siginfo_t *info, void *context)
 	struct jp_paused *paused;
 	uint64_t ip, sp;
 
-	if (jp_handshake_stopping())
+	if (jp_handshake_is_stopping())
 		return;
 	/* Run no path here: the interrupted native code may hold any lock. */
 	jp_arch_read_interrupted(context, &ip, &sp);

@@ -58,7 +58,7 @@ static void *make_mappings(void *context)
 	uint64_t nr_owed = 0, batch = 1000, before = jp_clock_now(), after;
 	int timer = storm.acts ? open_ticker() : -1;
 
-	while (page != MAP_FAILED && !jp_handshake_stopping()) {
+	while (page != MAP_FAILED && !jp_handshake_is_stopping()) {
 		uint64_t i = 0;
 
 		if (storm.acts) {
@@ -90,9 +90,9 @@ static void *make_forks(void *context)
 	int timer = open_ticker();
 	uint64_t nr_owed = 0;
 
-	while (!jp_handshake_stopping()) {
+	while (!jp_handshake_is_stopping()) {
 		nr_owed += read_ticks(timer) * storm.forks;
-		for (; nr_owed >= 1000 && !jp_handshake_stopping(); nr_owed -= 1000) {
+		for (; nr_owed >= 1000 && !jp_handshake_is_stopping(); nr_owed -= 1000) {
 			const struct jp_truth_task_ids self = jp_truth_get_own_ids();
 			uint64_t before = jp_clock_now();
 			pid_t pid = fork();
@@ -118,7 +118,8 @@ static int start_judged_code(struct jp_program *program)
 	struct jp_plan plan = JP_PLAN();
 
 	plan.protect = plan.instead = JP_PROTECT_RWX;
-	return jp_program_make(program, &plan) ?: jp_path_thread(program->paths, program->nr_paths);
+	return jp_program_make(program, &plan)
+		       ?: jp_path_run_thread(program->paths, program->nr_paths);
 }
 
 static int run(int argc, char **argv)

@@ -54,10 +54,10 @@ static void *replace_workers(void *context)
 	unsigned alive = 0, oldest = 0;
 	intptr_t ret = 0;
 
-	while (alive || !jp_handshake_stopping()) {
+	while (alive || !jp_handshake_is_stopping()) {
 		void *result;
 
-		if (alive == churn.threads || jp_handshake_stopping() || ret) {
+		if (alive == churn.threads || jp_handshake_is_stopping() || ret) {
 			jp_thread_join(workers[(oldest + churn.threads - alive) % churn.threads],
 				       &result);
 			alive--;
@@ -65,7 +65,7 @@ static void *replace_workers(void *context)
 		}
 		if (ret && !alive)
 			break;
-		if (jp_handshake_stopping() || ret)
+		if (jp_handshake_is_stopping() || ret)
 			continue;
 		ret = jp_thread_make(&workers[oldest], run_worker, NULL);
 		if (!ret) {

@@ -132,7 +132,7 @@ int jp_file_finish(FILE *file, const char *path, struct jp_error *err)
 	return error ? jp_fail(err, error, "%s: cannot be written: %s", path, strerror(error)) : 0;
 }
 
-ssize_t jp_file_text(const char *path, char *text, size_t size)
+ssize_t jp_file_read_text(const char *path, char *text, size_t size)
 {
 	jp_cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t nr_read = fd < 0 ? -1 : read_uninterrupted(fd, text, size - 1);
@@ -146,7 +146,7 @@ long jp_file_number(const char *path, long otherwise)
 	char text[32], *end;
 	long number;
 
-	jp_file_text(path, text, sizeof(text));
+	jp_file_read_text(path, text, sizeof(text));
 	number = strtol(text, &end, 10);
 	return end == text ? otherwise : number;
 }

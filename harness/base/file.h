@@ -31,7 +31,7 @@ int jp_file_finish(FILE *file, const char *path, struct jp_error *err);
 
 /* Reads a short text, such as a file of /proc, by one read(): at most @size - 1 bytes and a NUL.
  * Returns the number of bytes read, or -errno with "" in @text. */
-ssize_t jp_file_text(const char *path, char *text, size_t size);
+ssize_t jp_file_read_text(const char *path, char *text, size_t size);
 /* Returns the decimal number at the beginning of a short text file such as those of /proc, possibly
  * negative. Returns @otherwise if there is no number. */
 long jp_file_number(const char *path, long otherwise);

@@ -25,7 +25,7 @@ static int open_component(int folder, const char *name)
 		return -errno;
 	if (!S_ISLNK(st.st_mode))
 		return jp_steal_fd(&next);
-	if (!jp_trusted_user(st.st_uid))
+	if (!jp_is_trusted_user(st.st_uid))
 		return -ELOOP;
 	close(next);
 	next = openat(folder, name, TO_GO_ON);

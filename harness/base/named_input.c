@@ -54,7 +54,7 @@ int jp_named_input(const char *path, struct jp_error *err)
 		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) && !S_ISFIFO(st.st_mode))
 		return jp_fail(err, EINVAL, "%s: expected a file, a folder or a pipe", path);
-	if (S_ISFIFO(st.st_mode) && (jp_is_confined() || !jp_trusted_user(st.st_uid)) &&
+	if (S_ISFIFO(st.st_mode) && (jp_is_confined() || !jp_is_trusted_user(st.st_uid)) &&
 	    (fstatfs(path_fd, &system) || system.f_type != PIPEFS_MAGIC))
 		return jp_fail(err, EPERM, "%s: another user's FIFO, which is not waited for",
 			       path);

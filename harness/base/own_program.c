@@ -21,5 +21,5 @@ int jp_find_program_beside(char path[PATH_MAX], const char *name, struct jp_erro
 	strcpy(end, name);
 	if (access(path, X_OK))
 		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
-	return jp_trusted_file(path, real_path, sizeof(real_path), err);
+	return jp_trusted_find_file(path, real_path, sizeof(real_path), err);
 }

@@ -17,7 +17,7 @@ bool jp_proc_stat_read(const char *path, struct jp_proc_stat *stat)
 	uint64_t ticks;
 
 	/* "pid (name) state parent ...": the name may contain anything, even ")". */
-	if (jp_file_text(path, text, sizeof(text)) <= 0 || !(name_end = strrchr(text, ')')) ||
+	if (jp_file_read_text(path, text, sizeof(text)) <= 0 || !(name_end = strrchr(text, ')')) ||
 	    sscanf(name_end,
 		   ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
 		   "%" SCNu64,

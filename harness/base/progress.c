@@ -36,7 +36,7 @@ void jp_progress_show(const char *fmt, ...)
 	is_shown = true;
 }
 
-bool jp_progress_due(void)
+bool jp_progress_is_due(void)
 {
 	static unsigned int calls;
 	uint64_t now;

@@ -10,7 +10,7 @@
 void jp_progress_show(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Returns whether to update the progress: two seconds after the first call since the line was
  * removed, then five times a second. Cheap enough for inner loops. */
-bool jp_progress_due(void);
+bool jp_progress_is_due(void);
 /* Erases the progress line, before other output. */
 void jp_progress_clear(void);
 /* Reads the terminal's width now, because the process will later have no right to do so. */

@@ -26,8 +26,9 @@ static bool is_usable(const char *folder)
 {
 	struct jp_error err = {"it depends on the working directory"};
 	char real_path[PATH_MAX];
-	int ret = *folder == '/' ? jp_trusted_programs(folder, real_path, sizeof(real_path), &err)
-				 : -EPERM;
+	int ret = *folder == '/'
+			  ? jp_trusted_find_programs(folder, real_path, sizeof(real_path), &err)
+			  : -EPERM;
 
 	if (ret == -EPERM)
 		report_untrusted_entry(folder, " of PATH", &err);
@@ -45,7 +46,7 @@ static int check_peers_folder(const char *peers, struct jp_error *err)
 	char bin[PATH_MAX], real_path[PATH_MAX];
 	int ret = jp_path_build(bin, sizeof(bin), err, "%s/bin", peers);
 
-	return ret ?: jp_trusted_programs(bin, real_path, sizeof(real_path), err);
+	return ret ?: jp_trusted_find_programs(bin, real_path, sizeof(real_path), err);
 }
 
 /* Returns whether no other user can change the program, or the folder of programs, that one of our
@@ -60,9 +61,10 @@ static bool is_trusted_variable(const char *variable)
 	if (!value || (!has_prefix(variable, "TMPDIR=") &&
 		       (!has_prefix(variable, "JITPROOF_") || !strchr(value, '/'))))
 		return true;
-	ret = jp_trusted_file(value + 1, real_path, sizeof(real_path), &err);
+	ret = jp_trusted_find_file(value + 1, real_path, sizeof(real_path), &err);
 	if (ret == -EINVAL)
-		ret = (has_prefix(variable, "TMPDIR=") ? jp_trusted_folder : jp_trusted_programs)(
+		ret = (has_prefix(variable, "TMPDIR=") ? jp_trusted_find_folder
+						       : jp_trusted_find_programs)(
 			value + 1, real_path, sizeof(real_path), &err);
 	if (!ret && has_prefix(variable, "JITPROOF_PEERS="))
 		ret = check_peers_folder(value + 1, &err);

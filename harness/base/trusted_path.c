@@ -26,9 +26,10 @@ static const char *find_foreign_access(const struct stat *st, bool may_be_served
 	struct stat own;
 	uid_t server;
 
-	if (!jp_trusted_user(st->st_uid))
+	if (!jp_is_trusted_user(st->st_uid))
 		return "belongs to another user";
-	if (may_be_served && jp_mount_find_server(st->st_dev, &server) && !jp_trusted_user(server))
+	if (may_be_served && jp_mount_find_server(st->st_dev, &server) &&
+	    !jp_is_trusted_user(server))
 		return "lies in a file system that another user serves";
 	/* In a sticky folder other users cannot remove or rename our files. */
 	if (S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX)
@@ -84,7 +85,8 @@ static int resolve_path(const char *path, char *path_out, size_t size, struct jp
 										  : 0;
 }
 
-/* Implements jp_trusted_file() and jp_trusted_folder(). @type: S_IFREG or S_IFDIR, required of
+/* Implements jp_trusted_find_file() and jp_trusted_find_folder(). @type: S_IFREG or S_IFDIR,
+ * required of
  * @path itself. */
 static int check_path(const char *path, mode_t type, char *path_out, size_t size,
 		      struct jp_error *err)
@@ -115,19 +117,19 @@ static int check_path(const char *path, mode_t type, char *path_out, size_t size
 	}
 }
 
-int jp_trusted_file(const char *path, char *path_out, size_t size, struct jp_error *err)
+int jp_trusted_find_file(const char *path, char *path_out, size_t size, struct jp_error *err)
 {
 	return check_path(path, S_IFREG, path_out, size, err);
 }
 
-int jp_trusted_folder(const char *path, char *path_out, size_t size, struct jp_error *err)
+int jp_trusted_find_folder(const char *path, char *path_out, size_t size, struct jp_error *err)
 {
 	return check_path(path, S_IFDIR, path_out, size, err);
 }
 
-int jp_trusted_programs(const char *path, char *path_out, size_t size, struct jp_error *err)
+int jp_trusted_find_programs(const char *path, char *path_out, size_t size, struct jp_error *err)
 {
-	int ret = jp_trusted_folder(path, path_out, size, err);
+	int ret = jp_trusted_find_folder(path, path_out, size, err);
 	jp_cleanup_close int fd = ret ? -1 : open(path_out, O_PATH | O_CLOEXEC);
 
 	if (!ret && !jp_trusted_open(fd))

@@ -12,10 +12,10 @@
  * trusted user, and nobody else may write to them or serve the file system. Returns 0, or -errno
  * and a message: -EPERM names the part that others can change; -ENOENT ...
  */
-int jp_trusted_file(const char *path, char *path_out, size_t size, struct jp_error *err);
-int jp_trusted_folder(const char *path, char *path_out, size_t size, struct jp_error *err);
-/* Does the same as jp_trusted_folder(), and also returns -EPERM if other users can add files to the
- * folder, because programs are found there by name. */
-int jp_trusted_programs(const char *path, char *path_out, size_t size, struct jp_error *err);
+int jp_trusted_find_file(const char *path, char *path_out, size_t size, struct jp_error *err);
+int jp_trusted_find_folder(const char *path, char *path_out, size_t size, struct jp_error *err);
+/* Does the same as jp_trusted_find_folder(), and also returns -EPERM if other users can add files
+ * to the folder, because programs are found there by name. */
+int jp_trusted_find_programs(const char *path, char *path_out, size_t size, struct jp_error *err);
 /* Returns whether @fd is a folder whose contents nobody else can change. */
 bool jp_trusted_open(int fd);

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool jp_trusted_user(uid_t user)
+bool jp_is_trusted_user(uid_t user)
 {
 	struct stat st;
 

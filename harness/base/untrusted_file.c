@@ -174,7 +174,7 @@ static int build_path_below(int dir, const char *name, char path[PATH_MAX])
 	return read_path(dir, parent) ?: jp_path_build(path, PATH_MAX, NULL, "%s/%s", parent, name);
 }
 
-int jp_untrusted_folder(int dir, const char *name)
+int jp_untrusted_open_folder(int dir, const char *name)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (dir == AT_FDCWD ? 0 : O_NOFOLLOW);
 	int fd = openat(dir, name, flags);
@@ -281,7 +281,7 @@ JP_ORDER(compare_by_name, char *, strcmp(*a, *b));
 int jp_untrusted_list(const char *path, struct jp_folder_names *names,
 		      bool (*is_wanted)(const char *name), struct jp_error *err)
 {
-	jp_cleanup_close int fd = jp_untrusted_folder(AT_FDCWD, path);
+	jp_cleanup_close int fd = jp_untrusted_open_folder(AT_FDCWD, path);
 	jp_cleanup_closedir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
 

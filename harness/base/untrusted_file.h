@@ -20,7 +20,7 @@ int jp_untrusted_open_at(int dir, const char *name, const char *path, int64_t ow
 			 struct jp_error *err);
 /* Opens the folder @name in @dir for listing. @dir AT_FDCWD: @name is a path; otherwise @name must
  * be no symbolic link. Returns the descriptor or -errno. */
-int jp_untrusted_folder(int dir, const char *name);
+int jp_untrusted_open_folder(int dir, const char *name);
 /* Returns 0 if a file of any type exists at @path, or -errno. */
 int jp_untrusted_check_exists(const char *path);
 

@@ -60,7 +60,7 @@ static int export_adapter_modules(struct jp_error *err)
 	find_shipped_folder(path, sizeof(path));
 	if (access(path, F_OK))
 		return unsetenv("JITPROOF_ADAPTING");
-	ret = jp_trusted_programs(path, real_path, sizeof(real_path), err);
+	ret = jp_trusted_find_programs(path, real_path, sizeof(real_path), err);
 	if (ret)
 		return ret;
 	return setenv("JITPROOF_ADAPTING", path, 1) ? jp_fail(err, errno, "%s", strerror(errno))
@@ -80,7 +80,7 @@ static int export_folder(const char *variable, const char *folder, const char *n
 	    jp_path_build(needed_path, sizeof(needed_path), err, "%s%s", path, needed_file) ||
 	    access(needed_path, F_OK))
 		return 0;
-	ret = jp_trusted_programs(needed_path, real_path, sizeof(real_path), err);
+	ret = jp_trusted_find_programs(needed_path, real_path, sizeof(real_path), err);
 	if (ret)
 		return ret;
 	return setenv(variable, path, 1) ? jp_fail(err, errno, "%s", strerror(errno)) : 0;
@@ -99,8 +99,8 @@ static int find_adapter(const char *name, char *path, size_t size, struct jp_err
 			       dir);
 	/* Nobody else may add files to the folder: a module there would replace a standard module
 	 * of Python. */
-	ret = jp_trusted_programs(dir, path, size, err);
-	return ret ?: jp_trusted_file(adapter_path, path, size, err);
+	ret = jp_trusted_find_programs(dir, path, size, err);
+	return ret ?: jp_trusted_find_file(adapter_path, path, size, err);
 }
 
 /* Runs between fork and exec: calls only functions that are allowed there. */
@@ -206,15 +206,15 @@ static int fail_ended(const struct jp_adapter *adapter, struct jp_error *line)
 	}
 }
 
-bool jp_adapter_exited(const struct jp_adapter *adapter)
+bool jp_adapter_has_exited(const struct jp_adapter *adapter)
 {
 	int status;
 
 	return read_exit(adapter, &status) == CLD_EXITED && !status;
 }
 
-int jp_adapter_line(struct jp_adapter *adapter, char *text, size_t size, uint64_t deadline,
-		    struct jp_error *line)
+int jp_adapter_read_line(struct jp_adapter *adapter, char *text, size_t size, uint64_t deadline,
+			 struct jp_error *line)
 {
 	int ret = jp_lines_next(&adapter->lines, adapter->answer_fd, deadline, text, size);
 
@@ -243,8 +243,8 @@ int jp_adapter_await_exit(struct jp_adapter *adapter, uint64_t deadline, struct 
 
 	close(adapter->request_fd);
 	adapter->request_fd = -1;
-	ret = jp_adapter_line(adapter, line, sizeof(line), deadline, answer);
-	if (ret == -EPIPE && jp_adapter_exited(adapter))
+	ret = jp_adapter_read_line(adapter, line, sizeof(line), deadline, answer);
+	if (ret == -EPIPE && jp_adapter_has_exited(adapter))
 		return 0;
 	if (ret == -ETIMEDOUT)
 		return jp_fail(answer, ETIMEDOUT, "did not exit");
@@ -273,8 +273,8 @@ static void append_log(const struct jp_adapter *adapter, struct jp_error *err)
 	snprintf(err->text + length, sizeof(err->text) - length, "; its last words: %s", words);
 }
 
-int jp_adapter_broken(const struct jp_adapter *adapter, const char *line,
-		      const char *protocol_state, const char *expected, struct jp_error *err)
+int jp_adapter_fail_broken(const struct jp_adapter *adapter, const char *line,
+			   const char *protocol_state, const char *expected, struct jp_error *err)
 {
 	const int ret = jp_fail(err, EPROTO, "profiler %s: %s %s; expected %s", adapter->name, line,
 				protocol_state, expected);

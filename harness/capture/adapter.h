@@ -36,19 +36,19 @@ int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *
  * predicate of a sentence whose subject is the adapter. Returns 0; -EPIPE: the adapter ended;
  * -ETIMEDOUT: nothing came before @deadline (ns of CLOCK_MONOTONIC); -EINTR: the run was
  * interrupted; -EPROTO: not a line of text. */
-int jp_adapter_line(struct jp_adapter *adapter, char *text, size_t size, uint64_t deadline,
-		    struct jp_error *line);
+int jp_adapter_read_line(struct jp_adapter *adapter, char *text, size_t size, uint64_t deadline,
+			 struct jp_error *line);
 /* Sends a word to the adapter. Returns 0 or -errno. */
 int jp_adapter_send(struct jp_adapter *adapter, const char *word);
 /* Closes the adapter's input and waits until it exits by itself with status 0. Returns as
- * jp_adapter_line(). */
+ * jp_adapter_read_line(). */
 int jp_adapter_await_exit(struct jp_adapter *adapter, uint64_t deadline, struct jp_error *answer);
 /* Returns whether the adapter exited with status 0. */
-bool jp_adapter_exited(const struct jp_adapter *adapter);
+bool jp_adapter_has_exited(const struct jp_adapter *adapter);
 /* Stores in @err how the adapter broke the protocol: @line @protocol_state, instead of @expected,
  * and the end of its standard error. Returns -EPROTO. */
-int jp_adapter_broken(const struct jp_adapter *adapter, const char *line,
-		      const char *protocol_state, const char *expected, struct jp_error *err);
+int jp_adapter_fail_broken(const struct jp_adapter *adapter, const char *line,
+			   const char *protocol_state, const char *expected, struct jp_error *err);
 /* Ends the adapter and waits for its exit. Kills its process group if @kill; otherwise closes its
  * descriptors, on which it exits. */
 void jp_adapter_end(struct jp_adapter *adapter, bool kill);

@@ -43,17 +43,17 @@ static int open_all_events(struct jp_session *session, bool with_samples, struct
  * process from then on inherits both. */
 static int start_sideband(struct jp_session *session, bool with_samples, struct jp_error *err)
 {
-	int ret = jp_session_boundary(session, "before-open", err)
+	int ret = jp_session_reach_boundary(session, "before-open", err)
 			  ?: open_all_events(session, with_samples, err);
 
 	if (ret)
 		return ret;
 	jp_recorder_write_kernel(session);
-	ret = jp_session_boundary(session, "before-enable", err);
+	ret = jp_session_reach_boundary(session, "before-enable", err);
 	/* The first event may record something before the last event is enabled. */
 	session->info.first_enabled = jp_clock_now();
 	ret = ret ?: jp_open_enable(session, JP_SIDEBAND, err)
-		  ?: jp_session_boundary(session, "before-threads", err)
+		  ?: jp_session_reach_boundary(session, "before-threads", err)
 		  ?: jp_threads_open_until_complete(session, with_samples, err);
 	session->info.enabled = jp_clock_now();
 	return ret;
@@ -71,15 +71,15 @@ int jp_attach(struct jp_session *session, bool snapshot_first, bool sample, stru
 		ret = jp_snapshot_take(session, err);
 	}
 	ret = ret ?: start_sideband(session, sample, err)
-		  ?: jp_session_boundary(session, "before-snapshot", err);
+		  ?: jp_session_reach_boundary(session, "before-snapshot", err);
 	if (!ret && !snapshot_first)
 		ret = jp_snapshot_take(session, err);
-	ret = ret ?: jp_session_boundary(session, "before-sampling", err);
+	ret = ret ?: jp_session_reach_boundary(session, "before-sampling", err);
 	if (ret || !sample)
 		return ret;
 	ret = jp_open_enable(session, JP_SAMPLING, err);
 	if (!ret)
-		jp_recorder_sampling(session);
+		jp_recorder_note_sampling(session);
 	return ret;
 }
 

@@ -112,7 +112,7 @@ static int write_map(struct jp_session *session, struct jp_backfill *backfill, p
 		     const struct jp_procmap *map, uint64_t time)
 {
 	if (session->copies)
-		jp_elf_copies_want(session->copies, pid, map, 0);
+		jp_elf_copies_request(session->copies, pid, map, 0);
 	jp_synthesize_map(session->recorder, pid, map, time);
 	return note_event(backfill, jp_procmap_event(map, (uint32_t)pid, time), pid);
 }

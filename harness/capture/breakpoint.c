@@ -365,7 +365,7 @@ static int begin(struct jp_session *session, int argc, char **argv, struct jp_er
 		      ?: list_instructions(job, err);
 	if (ret)
 		return ret;
-	jp_recorder_sampling(session);
+	jp_recorder_note_sampling(session);
 	return jp_worker_start(session, run_job, job, err);
 }
 

@@ -86,7 +86,7 @@ enum jp_wait {
 };
 enum jp_wait jp_session_wait(struct jp_session *session, uint64_t samples, uint64_t deadline);
 /* Returns whether the session failed: jp_session_finish() states why. */
-bool jp_session_failed(struct jp_session *session);
+bool jp_session_has_failed(struct jp_session *session);
 /* Makes jp_session_wait() return JP_WAIT_COMPLETE, unless an external profiler records. A signal
  * handler may call it. */
 void jp_session_interrupt(struct jp_session *session);

@@ -45,7 +45,7 @@ int jp_cpus_online(int **cpus, struct jp_error *err)
 
 	if (!list)
 		return jp_fail(err, ENOMEM, "out of memory for %zu CPU numbers", capacity);
-	if (jp_file_text(path, text, sizeof(text)) >= 0) {
+	if (jp_file_read_text(path, text, sizeof(text)) >= 0) {
 		count = parse_cpus(text, list, capacity);
 	} else {
 		/* Without sysfs, as in some containers: assume numbers without gaps; otherwise

@@ -82,7 +82,7 @@ static bool drain_rings(struct jp_session *session)
 		session->exited = have_all_threads_exited(session);
 	if (!recorder->writer)
 		return false;
-	is_settled = jp_grace_passed(&recorder->drain.grace);
+	is_settled = jp_grace_has_passed(&recorder->drain.grace);
 	has_written = jp_received_drain(session);
 	end_round(recorder, has_written, is_settled);
 	if (jp_perfdata_error(recorder->writer))

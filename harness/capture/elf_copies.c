@@ -293,8 +293,8 @@ static void queue_compat_vdso(struct jp_elf_copies *copies, pid_t pid, const str
 	request_copy(copies, file);
 }
 
-void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp_procmap *map,
-			uint64_t gen)
+void jp_elf_copies_request(struct jp_elf_copies *copies, pid_t pid, const struct jp_procmap *map,
+			   uint64_t gen)
 {
 	size_t length = strlen(map->name);
 	jp_cleanup_close int fd = -1;

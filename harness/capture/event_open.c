@@ -45,7 +45,7 @@ static int write_ids(struct jp_session *session, size_t first_index, struct jp_e
 	for (size_t i = first_index; i < opened->count && !ret; i++) {
 		const struct jp_opened *event = &opened->list[i];
 
-		ret = jp_perfdata_id(recorder->writer, event->stream, event->id);
+		ret = jp_perfdata_assign_id(recorder->writer, event->stream, event->id);
 		opened->some_id[event->stream] = event->id;
 	}
 	pthread_mutex_unlock(&session->lock);
@@ -59,7 +59,7 @@ static const char *find_remedy(int fd, const struct perf_event_attr *attr)
 	if (fd == -EMFILE)
 		return "; each thread takes two descriptors a CPU (ulimit -n)";
 	if (fd == -EINVAL && attr->freq &&
-	    (uint64_t)jp_sysctl("perf_event_max_sample_rate", INT_MAX) < attr->sample_freq)
+	    (uint64_t)jp_sysctl_read("perf_event_max_sample_rate", INT_MAX) < attr->sample_freq)
 		return "; the kernel lowered kernel.perf_event_max_sample_rate meanwhile: run the "
 		       "case again";
 	return "";
@@ -78,7 +78,7 @@ static int open_event(struct jp_session *session, struct perf_event_attr *attr,
 	if (event.fd == -ESRCH)
 		return -ESRCH;
 	if (event.fd < 0) {
-		jp_perf_reason(-event.fd, reason, sizeof(reason));
+		jp_perf_explain_error(-event.fd, reason, sizeof(reason));
 		return jp_fail(err, -event.fd, "perf_event_open (%s) of thread %d on CPU %d: %s%s",
 			       stream == JP_SIDEBAND ? "sideband" : "sampling", tid, ring->cpu,
 			       reason, find_remedy(event.fd, attr));
@@ -147,11 +147,12 @@ static int note_owner(struct jp_session *session, enum jp_stream stream,
 		return 0;
 	pthread_mutex_lock(&session->lock);
 	if (!event->enabled && is_first)
-		ret = jp_event_owner_direct(&session->recorder->received.owners[stream], event->tid,
-					    stream == JP_SIDEBAND ? UINT64_MAX : jp_clock_now());
+		ret = jp_event_owner_add_direct(
+			&session->recorder->received.owners[stream], event->tid,
+			stream == JP_SIDEBAND ? UINT64_MAX : jp_clock_now());
 	else if (event->enabled && is_last && stream == JP_SIDEBAND)
-		ret = jp_event_owner_direct(&session->recorder->received.owners[stream], event->tid,
-					    jp_clock_now());
+		ret = jp_event_owner_add_direct(&session->recorder->received.owners[stream],
+						event->tid, jp_clock_now());
 	pthread_mutex_unlock(&session->lock);
 	return ret;
 }

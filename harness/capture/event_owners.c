@@ -8,7 +8,7 @@ static struct jp_event_owner *get_owner(struct jp_map *owners, int32_t tid)
 	return jp_map_at(owners, (uint32_t)tid, sizeof(struct jp_event_owner));
 }
 
-int jp_event_owner_direct(struct jp_map *owners, int32_t tid, uint64_t created)
+int jp_event_owner_add_direct(struct jp_map *owners, int32_t tid, uint64_t created)
 {
 	struct jp_event_owner *life = get_owner(owners, tid);
 
@@ -32,8 +32,8 @@ static uint64_t get_start(const struct jp_map *owners, int32_t owner)
 	return life && life->owner == owner ? life->created : 0;
 }
 
-bool jp_event_owner_duplicate(struct jp_map *owners, int32_t tid, int32_t owner, uint64_t time,
-			      bool is_once)
+bool jp_event_owner_is_duplicate(struct jp_map *owners, int32_t tid, int32_t owner, uint64_t time,
+				 bool is_once)
 {
 	struct jp_event_owner *life = get_owner(owners, tid);
 
@@ -60,7 +60,8 @@ void jp_event_owner_exit(struct jp_map *owners, int32_t tid, uint64_t time)
 		life->closed = time;
 }
 
-bool jp_event_owner_ended(const struct jp_map *owners, int32_t tid, int32_t owner, uint64_t forked)
+bool jp_event_owner_has_ended(const struct jp_map *owners, int32_t tid, int32_t owner,
+			      uint64_t forked)
 {
 	const struct jp_event_owner *life = jp_map_find(owners, (uint32_t)tid);
 

@@ -195,7 +195,7 @@ int jp_abilities_try(const struct jp_capture_options *options, struct jp_abiliti
 	return try_open(&attr, options);
 }
 
-long jp_sysctl(const char *name, long otherwise)
+long jp_sysctl_read(const char *name, long otherwise)
 {
 	char path[128];
 
@@ -203,10 +203,10 @@ long jp_sysctl(const char *name, long otherwise)
 	return jp_file_number(path, otherwise);
 }
 
-void jp_perf_reason(int error, char *text, size_t size)
+void jp_perf_explain_error(int error, char *text, size_t size)
 {
 	const char *name = strerrorname_np(error);
-	long paranoid = jp_sysctl("perf_event_paranoid", -100);
+	long paranoid = jp_sysctl_read("perf_event_paranoid", -100);
 
 	if (error == ENOSYS)
 		snprintf(text, size, "ENOSYS (not in this kernel, or denied by seccomp)");

@@ -46,6 +46,6 @@ void jp_attr_ring(struct perf_event_attr *attr);
 int jp_abilities_try(const struct jp_capture_options *options, struct jp_abilities *abilities);
 /* Stores in @text why perf_event_open() failed with @error: "EACCES (kernel.perf_event_paranoid=3)"
  * or similar. */
-void jp_perf_reason(int error, char *text, size_t size);
+void jp_perf_explain_error(int error, char *text, size_t size);
 /* Returns the number in /proc/sys/kernel/@name, or @otherwise if there is none. */
-long jp_sysctl(const char *name, long otherwise);
+long jp_sysctl_read(const char *name, long otherwise);

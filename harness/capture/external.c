@@ -73,9 +73,9 @@ static void refuse_line(struct jp_external *external, const char *line)
 	else
 		snprintf(expected, sizeof(expected), "%s",
 			 is_done(external) ? "its end" : "'samples N' or 'exited'");
-	jp_adapter_broken(&external->adapter, line,
-			  external->has_answered ? order->after : order->before, expected,
-			  &external->err);
+	jp_adapter_fail_broken(&external->adapter, line,
+			       external->has_answered ? order->after : order->before, expected,
+			       &external->err);
 }
 
 static bool is_count(const char *line, uint64_t *count)
@@ -103,7 +103,7 @@ static void handle_line(struct jp_external *external, const char *line)
 	} else if (records && is_count(line, &samples)) {
 		session->samples = samples;
 	} else if (!external->err.text[0] &&
-		   !jp_profiler_crashed(session->dir, "record", line, &external->err)) {
+		   !jp_profiler_has_crashed(session->dir, "record", line, &external->err)) {
 		if (strncmp(line, "error ", 6) == 0 && line[6]) {
 			jp_fail(&external->err, EIO, "%s", line + 6);
 			return;
@@ -125,8 +125,9 @@ static void *listen_to_adapter(void *context)
 		struct jp_error answer = {""};
 		bool has_exited;
 
-		ret = jp_adapter_line(&external->adapter, line, sizeof(line), UINT64_MAX, &answer);
-		has_exited = ret == -EPIPE && jp_adapter_exited(&external->adapter);
+		ret = jp_adapter_read_line(&external->adapter, line, sizeof(line), UINT64_MAX,
+					   &answer);
+		has_exited = ret == -EPIPE && jp_adapter_has_exited(&external->adapter);
 		pthread_mutex_lock(&session->lock);
 		if (!ret)
 			handle_line(external, line);
@@ -272,7 +273,7 @@ int jp_external_begin(struct jp_session *session, int argc, char **argv, char *e
 	external->order = &orders[BEGIN];
 	external->adapter =
 		(struct jp_adapter){.pidfd = -1, .request_fd = -1, .answer_fd = -1, .words_fd = -1};
-	ret = jp_session_boundary(session, "before-open", err)
+	ret = jp_session_reach_boundary(session, "before-open", err)
 		      ?: start_adapter(external, argv + 1, environment, err)
 		      ?: jp_thread_start(&external->listener, listen_to_adapter, external, err);
 	external->listens = !ret;
@@ -333,7 +334,7 @@ void jp_external_free(struct jp_session *session)
 		return;
 	/* The listening thread ends only when the adapter ends. */
 	if (external->adapter.pid &&
-	    !(external->has_ended && jp_adapter_exited(&external->adapter)))
+	    !(external->has_ended && jp_adapter_has_exited(&external->adapter)))
 		kill(-external->adapter.pid, SIGKILL);
 	if (external->listens)
 		pthread_join(external->listener, NULL);

@@ -99,7 +99,7 @@ static bool are_addresses_fixed(void)
 	const int persona = personality(0xffffffff);
 
 	return (persona >= 0 && persona & ADDR_NO_RANDOMIZE) ||
-	       jp_sysctl("randomize_va_space", 2) == 0;
+	       jp_sysctl_read("randomize_va_space", 2) == 0;
 }
 
 /* Implements jp_capture.probe. The policy "backfill" needs random addresses, because it detects an
@@ -161,7 +161,7 @@ static int open_events(struct jp_session *session, struct jp_error *err)
 
 	if (!ret && gated->policy->switch_events == switch_samples)
 		ret = jp_open_switch(session, JP_SIDEBAND, true, err);
-	return ret ?: jp_recorder_enabled(session) ?: jp_gate_keep(gated->gate, err);
+	return ret ?: jp_recorder_note_enabled(session) ?: jp_gate_keep(gated->gate, err);
 }
 
 static int begin(struct jp_session *session, int argc, char **argv, struct jp_error *err)

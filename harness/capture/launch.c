@@ -17,7 +17,7 @@ static int open_events(struct jp_session *session, struct jp_error *err)
 		return jp_attach(session, false, true, err);
 	/* The exec enables the events: actions before it are those of this program's child, not of
 	 * the command. */
-	return jp_open_command(session, err) ?: jp_recorder_enabled(session);
+	return jp_open_command(session, err) ?: jp_recorder_note_enabled(session);
 }
 
 static int begin(struct jp_session *session, int argc, char **argv, struct jp_error *err)

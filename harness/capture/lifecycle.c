@@ -22,7 +22,7 @@ int jp_session_prepare(struct jp_session *session, struct jp_error *err)
 	int ret = jp_clock_slack(session->cpus, session->nr_cpus, &session->info.slack, err);
 
 	if (!ret && session->dir)
-		ret = jp_snapshot_file(session->dir, err);
+		ret = jp_snapshot_write_empty(session->dir, err);
 	if (ret || !session->dir)
 		return ret;
 	session->copies = jp_elf_copies_start(session->dir, session->options.late_elf, err);
@@ -55,7 +55,7 @@ static void init_capture_info(struct jp_session *session)
 {
 	struct jp_capture_info *info = &session->info;
 
-	info->max_stack = (uint64_t)jp_sysctl("perf_event_max_stack", JP_USUAL_MAX_STACK);
+	info->max_stack = (uint64_t)jp_sysctl_read("perf_event_max_stack", JP_USUAL_MAX_STACK);
 	info->stack_dump = session->options.stack;
 	info->settled = true;
 	snprintf(info->policy, sizeof(info->policy), "%s", jp_synth_text(session->options.synth));
@@ -158,7 +158,7 @@ uint64_t jp_session_samples(struct jp_session *session)
 	return samples;
 }
 
-bool jp_session_failed(struct jp_session *session)
+bool jp_session_has_failed(struct jp_session *session)
 {
 	bool failed;
 
@@ -260,7 +260,7 @@ void jp_session_explain_silence(const struct jp_session *session, char *text, si
 			 "the target used %.3f ms of CPU time, in the kernel, which may not "
 			 "be "
 			 "sampled (kernel.perf_event_paranoid=%ld)",
-			 ms, jp_sysctl("perf_event_paranoid", 0));
+			 ms, jp_sysctl_read("perf_event_paranoid", 0));
 	else
 		snprintf(text, size, "though the target used %.3f ms of CPU time", ms);
 }

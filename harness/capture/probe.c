@@ -34,7 +34,7 @@ static void add_error(struct list *list, const char *text, int error)
 {
 	char reason[128];
 
-	jp_perf_reason(error, reason, sizeof(reason));
+	jp_perf_explain_error(error, reason, sizeof(reason));
 	add_missing_feature(list, text, reason);
 }
 
@@ -59,7 +59,7 @@ static void probe_ring(struct list *list, pid_t pid)
 		snprintf(reason, sizeof(reason),
 			 "%s (RLIMIT_MEMLOCK=%lld, kernel.perf_event_mlock_kb=%ld)",
 			 strerrorname_np(error), (long long)limit.rlim_cur,
-			 jp_sysctl("perf_event_mlock_kb", 0));
+			 jp_sysctl_read("perf_event_mlock_kb", 0));
 		add_missing_feature(list, "mmap of an event ring", reason);
 	} else {
 		munmap(ring, size);
@@ -85,7 +85,7 @@ static void probe_time(struct list *list)
 	char text[256], reason[160];
 	long long seconds, ns;
 
-	if (jp_file_text("/proc/self/timens_offsets", text, sizeof(text)) <= 0 ||
+	if (jp_file_read_text("/proc/self/timens_offsets", text, sizeof(text)) <= 0 ||
 	    sscanf(text, "monotonic %lld %lld", &seconds, &ns) != 2 || (!seconds && !ns))
 		return;
 	snprintf(
@@ -199,7 +199,7 @@ bool jp_rings_are_rationed(void)
 	static const char initial[] = "user:[4026531837]";
 	char space[64] = "";
 
-	return jp_sysctl("perf_event_paranoid", 2) >= 0 &&
+	return jp_sysctl_read("perf_event_paranoid", 2) >= 0 &&
 	       (geteuid() || readlink("/proc/self/ns/user", space, sizeof(space) - 1) < 0 ||
 		strcmp(space, initial) != 0);
 }

@@ -26,19 +26,19 @@ static int ask_version(const char *name, char **args, char *text, size_t size, s
 
 	if (ret)
 		return ret;
-	ret = jp_adapter_line(&adapter, line, sizeof(line), deadline, &answer);
+	ret = jp_adapter_read_line(&adapter, line, sizeof(line), deadline, &answer);
 	if (!ret && strncmp(line, "skip ", 5) == 0) {
 		ret = jp_fail(err, ENOENT, "profiler %s: %s", name, line + 5);
 	} else if (!ret && strncmp(line, "version ", 8) == 0 && line[8]) {
 		snprintf(text, size, "%.*s", (int)size - 1, line + 8);
 		if (jp_adapter_await_exit(&adapter, deadline, &answer))
-			ret = jp_adapter_broken(&adapter, answer.text, "after its version",
-						"its end", err);
+			ret = jp_adapter_fail_broken(&adapter, answer.text, "after its version",
+						     "its end", err);
 	} else {
 		if (!ret)
 			jp_fail(&answer, EPROTO, "wrote '%.300s'", line);
-		ret = jp_adapter_broken(&adapter, answer.text, "when asked for its version",
-					"'version ...' or 'skip WHY'", err);
+		ret = jp_adapter_fail_broken(&adapter, answer.text, "when asked for its version",
+					     "'version ...' or 'skip WHY'", err);
 	}
 	jp_adapter_end(&adapter, ret != 0);
 	/* Status 127 means, as in a shell, that the adapter's interpreter was not found. */
@@ -142,7 +142,8 @@ void jp_profilers_describe(struct jp_json *json, const char *const *only_file)
 	jp_profilers_visit(describe_profiler, &(struct description){json, only_file});
 }
 
-bool jp_profiler_crashed(const char *dir, const char *verb, const char *line, struct jp_error *err)
+bool jp_profiler_has_crashed(const char *dir, const char *verb, const char *line,
+			     struct jp_error *err)
 {
 	const char *signal = "-", *reason = NULL;
 	struct jp_error unwritten = {""};
@@ -176,9 +177,9 @@ static int await_done(struct jp_adapter *adapter, const char *verb, const char *
 {
 	struct jp_error answer;
 	char line[1024], protocol_state[64];
-	int ret = jp_adapter_line(adapter, line, sizeof(line), deadline, &answer);
+	int ret = jp_adapter_read_line(adapter, line, sizeof(line), deadline, &answer);
 
-	if (!ret && jp_profiler_crashed(dir, verb, line, err))
+	if (!ret && jp_profiler_has_crashed(dir, verb, line, err))
 		return -ECHILD;
 	if (!ret && strncmp(line, "error ", 6) == 0 && line[6])
 		return jp_fail(err, EIO, "%s", line + 6);
@@ -187,14 +188,14 @@ static int await_done(struct jp_adapter *adapter, const char *verb, const char *
 	if (!ret && strcmp(line, "done") == 0) {
 		ret = jp_adapter_await_exit(adapter, deadline, &answer);
 		if (ret)
-			jp_adapter_broken(adapter, answer.text, "after it was done", "its end",
-					  err);
+			jp_adapter_fail_broken(adapter, answer.text, "after it was done", "its end",
+					       err);
 		return ret;
 	}
 	if (!ret)
 		ret = jp_fail(&answer, EPROTO, "wrote '%.300s'", line);
 	snprintf(protocol_state, sizeof(protocol_state), "when asked to %s", verb);
-	jp_adapter_broken(adapter, answer.text, protocol_state, "'done'", err);
+	jp_adapter_fail_broken(adapter, answer.text, protocol_state, "'done'", err);
 	return ret;
 }
 

@@ -27,7 +27,8 @@ void jp_profilers_describe(struct jp_json *json, const char *const *only_file);
 /* Returns whether @line states that the profiler died of a signal ("crash SIGNAL WHY"), failed
  * ("failed WHY") or refused its input ("refused WHY"). Then writes @dir/crash for the judge, "@verb
  * SIGNAL WHY" with '-' or "refused" in place of a signal, and WHY into @err. */
-bool jp_profiler_crashed(const char *dir, const char *verb, const char *line, struct jp_error *err);
+bool jp_profiler_has_crashed(const char *dir, const char *verb, const char *line,
+			     struct jp_error *err);
 /* Makes @name merge @dir/perf.data and the jitdumps into @dir/injected.data. @extra_args: the
  * profiler's own options. Returns 0; -ECHILD: the profiler crashed or failed, with its last output
  * in @err and

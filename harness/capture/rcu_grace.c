@@ -49,7 +49,7 @@ void jp_grace_ask(struct jp_grace *grace)
 	sem_post(&grace->request);
 }
 
-bool jp_grace_passed(const struct jp_grace *grace)
+bool jp_grace_has_passed(const struct jp_grace *grace)
 {
 	return __atomic_load_n(&grace->has_passed, __ATOMIC_ACQUIRE);
 }

@@ -29,5 +29,5 @@ int jp_grace_start(struct jp_grace *grace, struct jp_error *err);
 void jp_grace_ask(struct jp_grace *grace);
 /* Returns whether the requested grace period has passed; true without a request, or if the thread
  * does not run. */
-bool jp_grace_passed(const struct jp_grace *grace);
+bool jp_grace_has_passed(const struct jp_grace *grace);
 void jp_grace_stop(struct jp_grace *grace);

@@ -21,8 +21,8 @@ static bool note_duplicate(struct jp_received *records, enum jp_stream stream, u
 	const struct jp_opened_for *opened = jp_map_find(&records->ids, id);
 
 	if (!opened || opened->tid < 0 || tid <= 0 ||
-	    !jp_event_owner_duplicate(&records->owners[stream], tid, opened->tid, time,
-				      stream == JP_SAMPLING))
+	    !jp_event_owner_is_duplicate(&records->owners[stream], tid, opened->tid, time,
+					 stream == JP_SAMPLING))
 		return false;
 	records->duplicates[stream]++;
 	return true;
@@ -36,8 +36,8 @@ static bool note_repeated_exit(struct jp_received *records, const struct jp_even
 	const uint64_t *forked = jp_map_find(&records->fork_times, event->tid);
 
 	if (event->type != JP_EVENT_EXIT || !opened || opened->tid < 0 ||
-	    !jp_event_owner_ended(&records->owners[JP_SIDEBAND], (int32_t)event->tid, opened->tid,
-				  forked ? *forked : 0))
+	    !jp_event_owner_has_ended(&records->owners[JP_SIDEBAND], (int32_t)event->tid,
+				      opened->tid, forked ? *forked : 0))
 		return false;
 	records->duplicates[JP_SIDEBAND]++;
 	return true;
@@ -78,7 +78,7 @@ static void queue_copy(struct jp_session *session, const struct jp_event *event)
 		.name = event->map.name,
 	};
 
-	jp_elf_copies_want(session->copies, (pid_t)event->pid, &map, event->map.gen);
+	jp_elf_copies_request(session->copies, (pid_t)event->pid, &map, event->map.gen);
 }
 
 static void note_sideband(struct jp_session *session, const struct jp_event *event)

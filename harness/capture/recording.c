@@ -40,14 +40,14 @@ static int find_abilities(struct jp_session *session, struct jp_error *err)
 	char reason[128];
 
 	if (ret) {
-		jp_perf_reason(-ret, reason, sizeof(reason));
+		jp_perf_explain_error(-ret, reason, sizeof(reason));
 		return jp_fail(err, -ret, "perf_event_open%s: %s", find_refused_option(session),
 			       reason);
 	}
 	if (session->options.need_kernel && !abilities->kernel)
 		return jp_fail(err, EOPNOTSUPP,
 			       "the kernel may not be sampled (kernel.perf_event_paranoid=%ld)",
-			       jp_sysctl("perf_event_paranoid", 0));
+			       jp_sysctl_read("perf_event_paranoid", 0));
 	return 0;
 }
 
@@ -123,7 +123,7 @@ void jp_recorder_write_kernel(struct jp_session *session)
 	pthread_mutex_unlock(&session->lock);
 }
 
-void jp_recorder_sampling(struct jp_session *session)
+void jp_recorder_note_sampling(struct jp_session *session)
 {
 	pthread_mutex_lock(&session->lock);
 	session->info.sampling = jp_clock_now();
@@ -131,11 +131,11 @@ void jp_recorder_sampling(struct jp_session *session)
 	pthread_mutex_unlock(&session->lock);
 }
 
-int jp_recorder_enabled(struct jp_session *session)
+int jp_recorder_note_enabled(struct jp_session *session)
 {
 	jp_recorder_write_kernel(session);
 	session->info.enabled = session->info.first_enabled = jp_clock_now();
-	jp_recorder_sampling(session);
+	jp_recorder_note_sampling(session);
 	return 0;
 }
 

@@ -19,9 +19,9 @@ int jp_recorder_begin(struct jp_session *session, bool on_exec, struct jp_error 
 void jp_recorder_write_kernel(struct jp_session *session);
 /* Notes that the events of a launched command, which waits before its exec, are set up, and that
  * sampling has begun. Returns 0. */
-int jp_recorder_enabled(struct jp_session *session);
+int jp_recorder_note_enabled(struct jp_session *session);
 /* Notes that sampling has begun, and permits FINISHED_ROUND records from now on. */
-void jp_recorder_sampling(struct jp_session *session);
+void jp_recorder_note_sampling(struct jp_session *session);
 
 /* Implements jp_capture.stop: switches off sampling, then sideband, and drains the rings. */
 void jp_recorder_stop(struct jp_session *session);

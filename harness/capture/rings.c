@@ -99,7 +99,7 @@ static int open_owner(struct jp_ring *ring, pid_t drainer, uint64_t sideband_rin
 	ring->fd = jp_perf_open(&attr, drainer, ring->cpu);
 	if (ring->fd >= 0)
 		return 0;
-	jp_perf_reason(-ring->fd, reason, sizeof(reason));
+	jp_perf_explain_error(-ring->fd, reason, sizeof(reason));
 	return jp_fail(err, -ring->fd, "perf_event_open of the ring of CPU %d: %s", ring->cpu,
 		       reason);
 }
@@ -167,7 +167,7 @@ static int size_rings(struct jp_session *session, uint64_t bytes, uint64_t size[
 				       "(RLIMIT_MEMLOCK, kernel.perf_event_mlock_kb=%ld)",
 				       (unsigned long long)size[JP_SAMPLING],
 				       (unsigned long long)size[JP_SIDEBAND], session->nr_cpus,
-				       strerror(-ret), jp_sysctl("perf_event_mlock_kb", 0));
+				       strerror(-ret), jp_sysctl_read("perf_event_mlock_kb", 0));
 	}
 	return 0;
 }

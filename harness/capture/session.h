@@ -48,6 +48,7 @@ struct jp_session {
 };
 
 /* Lets the target act at @boundary. Returns 0, or -errno and a message. */
-int jp_session_boundary(struct jp_session *session, const char *boundary, struct jp_error *err);
+int jp_session_reach_boundary(struct jp_session *session, const char *boundary,
+			      struct jp_error *err);
 /* Measures the error of event times, and creates DIR/maps and DIR/elf. */
 int jp_session_prepare(struct jp_session *session, struct jp_error *err);

@@ -79,7 +79,7 @@ static int read_maps(struct jp_session *session, pid_t pid, struct jp_reading *r
 		reading->size += size > 0 ? (size_t)size : 0;
 		if (is_first && !*within_done) {
 			*within_done = true;
-			ret = jp_session_boundary(session, "within-snapshot", err);
+			ret = jp_session_reach_boundary(session, "within-snapshot", err);
 		}
 		is_first = false;
 	} while (!ret && (size > 0 || (size < 0 && errno == EINTR)));
@@ -154,7 +154,7 @@ static int request_copies_of_all(struct jp_session *session, void *context, pid_
 {
 	for (size_t i = 0; i < count && session->copies; i++)
 		if (maps[i].prot & JP_PROT_EXEC)
-			jp_elf_copies_want(session->copies, pid, &maps[i], 0);
+			jp_elf_copies_request(session->copies, pid, &maps[i], 0);
 	return 0;
 }
 
@@ -242,7 +242,7 @@ bool jp_thread_name(pid_t pid, pid_t tid, char *name, size_t size)
 	ssize_t nr_read;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
-	nr_read = jp_file_text(path, name, size);
+	nr_read = jp_file_read_text(path, name, size);
 	name[nr_read > 0 ? nr_read - 1 : 0] = '\0'; /* replace the newline */
 	return nr_read > 0;
 }
@@ -286,7 +286,7 @@ static int write_threads(struct jp_session *session, pid_t pid, struct jp_error 
 	return 0;
 }
 
-int jp_snapshot_file(const char *dir, struct jp_error *err)
+int jp_snapshot_write_empty(const char *dir, struct jp_error *err)
 {
 	jp_cleanup_fclose FILE *file = NULL;
 	char path[4096];

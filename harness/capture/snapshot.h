@@ -39,6 +39,6 @@ int jp_snapshot_keep(struct jp_session *session, pid_t pid, const struct jp_read
  * maps to DIR/maps. */
 int jp_snapshot_take(struct jp_session *session, struct jp_error *err);
 /* Writes an empty DIR/maps: a launch takes no snapshot. */
-int jp_snapshot_file(const char *dir, struct jp_error *err);
+int jp_snapshot_write_empty(const char *dir, struct jp_error *err);
 /* Stores the name of thread @tid of @pid. Returns false and stores "" if the thread has exited. */
 bool jp_thread_name(pid_t pid, pid_t tid, char *name, size_t size);

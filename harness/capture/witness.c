@@ -83,7 +83,7 @@ static void note_denial(struct jp_witness *witness, const char *operation, int e
 
 	if (*witness->summary.denied)
 		return;
-	jp_perf_reason(error, reason, sizeof(reason));
+	jp_perf_explain_error(error, reason, sizeof(reason));
 	snprintf(witness->summary.denied, sizeof(witness->summary.denied), "%s: %s", operation,
 		 reason);
 	jp_shortage_note(error);
@@ -162,7 +162,7 @@ static void open_events(struct jp_witness *witness, pid_t pid)
 		}
 		if (ioctl(cpu->event, PERF_EVENT_IOC_SET_OUTPUT, cpu->owner) ||
 		    ioctl(cpu->event, PERF_EVENT_IOC_ID, &id) ||
-		    jp_perfdata_id(witness->writer, 0, id)) {
+		    jp_perfdata_assign_id(witness->writer, 0, id)) {
 			note_denial(witness, "ring of the witness", errno);
 			return;
 		}
@@ -349,7 +349,7 @@ int jp_witness_child_fd(const struct jp_witness *witness)
 	return witness->hold[1];
 }
 
-void jp_witness_started(struct jp_witness *witness)
+void jp_witness_close_child_fd(struct jp_witness *witness)
 {
 	if (witness->hold[1] >= 0)
 		close(witness->hold[1]);

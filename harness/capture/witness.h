@@ -40,7 +40,7 @@ struct jp_witness *jp_witness_open(const struct jp_capture_options *options, con
 /* Returns the workload's descriptor, for its option --hold-fd; it stays open across exec. */
 int jp_witness_child_fd(const struct jp_witness *witness);
 /* Closes our copy of the workload's descriptor, so that the workload's death is noticed. */
-void jp_witness_started(struct jp_witness *witness);
+void jp_witness_close_child_fd(struct jp_witness *witness);
 /* Resets the tally, which then counts samples from @time on. */
 void jp_witness_count_from(struct jp_witness *witness, uint64_t time);
 /* Returns the tally of the samples that were read so far. */

@@ -58,7 +58,7 @@ static int put_header(struct jp_case_parser *p, char **words, int count)
 	if (!ret && p->defaults.header) {
 		copy = jp_case_store_print(p->store, "%s", p->defaults.header);
 		p->line = p->defaults.line;
-		ret = copy ? jp_case_words(p, copy, defaults_words) : jp_case_no_memory(p);
+		ret = copy ? jp_case_split_words(p, copy, defaults_words) : jp_case_no_memory(p);
 		if (ret > 0)
 			ret = jp_case_split(p, defaults_words, 1, ret, &defaults);
 	}
@@ -92,7 +92,7 @@ static int put_line(struct jp_case_parser *p, const char *text_read, bool set)
 {
 	char *line = jp_case_replace_axes(p, text_read), *copy;
 	const struct jp_case_block *also;
-	int ret = line ? jp_case_where(p, &line) : -EINVAL;
+	int ret = line ? jp_case_parse_where(p, &line) : -EINVAL;
 
 	if (ret <= 0)
 		return ret;
@@ -162,7 +162,7 @@ static int put_case(struct jp_case_parser *p, char **words, int count, char **te
 		return jp_case_no_memory(p);
 	p->cas->variant = p->variants.nr_axes;
 	line[strlen(line) - 1] = '\0';
-	ret = jp_case_line(p, line);
+	ret = jp_case_parse_line(p, line);
 	p->own_keys = false;
 	if (!ret)
 		ret = put_lines(p, p->study ? &p->defaults : &no_block, false);
@@ -200,7 +200,7 @@ static int check_names(struct jp_case_parser *p, char **words, int count)
 static int define_variant(struct jp_case_parser *p)
 {
 	char *line = jp_case_replace_axes(p, p->block.header), *words[JP_CASE_WORDS];
-	int count = line ? jp_case_words(p, line, words) : -EINVAL, ret;
+	int count = line ? jp_case_split_words(p, line, words) : -EINVAL, ret;
 	jp_cleanup_free char *text = NULL;
 	size_t size;
 

@@ -93,10 +93,10 @@ static int parse_first_line(struct jp_case_parser *p, char *line)
 	if (!p->study && !starts_with_word(line, "case"))
 		return jp_case_refuse(p, "line", line, "only cases here");
 	if (table || is_row)
-		return jp_case_table_line(p, skip_word(line, is_row ? "row" : "table"), is_row);
+		return jp_case_parse_table(p, skip_word(line, is_row ? "row" : "table"), is_row);
 	p->in_table = false;
 	if (starts_with_word(line, "axis"))
-		return jp_case_axis_line(p, skip_word(line, "axis"));
+		return jp_case_parse_axis(p, skip_word(line, "axis"));
 	if (!starts_with_word(line, "case") && !starts_with_word(line, "defaults") &&
 	    !starts_with_word(line, "expect"))
 		return jp_case_refuse(p, "word", line,

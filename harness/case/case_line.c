@@ -153,10 +153,10 @@ int jp_case_split(struct jp_case_parser *p, char **words, int first, int count,
 	return 0;
 }
 
-int jp_case_line(struct jp_case_parser *p, char *line)
+int jp_case_parse_line(struct jp_case_parser *p, char *line)
 {
 	char *words[JP_CASE_WORDS];
-	int count = jp_case_words(p, line, words), ret;
+	int count = jp_case_split_words(p, line, words), ret;
 	struct jp_case *cas = p->cas;
 	struct jp_case_parts parts;
 

@@ -81,7 +81,7 @@ char *jp_case_trim(char *text);
 /* Cuts the comment off @line. Returns the comment without blanks at its ends, or "". */
 char *jp_case_cut_comment(char *line);
 /* Splits @text into words. Returns their number, at most JP_CASE_WORDS, or -EINVAL. */
-int jp_case_words(struct jp_case_parser *p, char *text, char *words[JP_CASE_WORDS]);
+int jp_case_split_words(struct jp_case_parser *p, char *text, char *words[JP_CASE_WORDS]);
 
 #define JP_CASE_FORM "case NAME check|full : WORKLOAD [ARG...] : CAPTURE [ARG...] [: KEY=VALUE...]"
 
@@ -94,7 +94,7 @@ struct jp_case_parts {
 int jp_case_split(struct jp_case_parser *p, char **words, int first, int count,
 		  struct jp_case_parts *parts);
 /* Parses @line, the complete first line of p->cas. Changes @line. */
-int jp_case_line(struct jp_case_parser *p, char *line);
+int jp_case_parse_line(struct jp_case_parser *p, char *line);
 /* Defines the case in p->block, or one case for each combination of its axes' values. */
 int jp_case_define(struct jp_case_parser *p);
 /* Parses @line, an indented line of p->cas. Changes @line. */
@@ -103,10 +103,10 @@ int jp_case_expect(struct jp_case_parser *p, char *line);
  * demands predicted.METHOD =100%. */
 int jp_case_check_predicted(struct jp_case_parser *p);
 /* Parses @text, the part of a line behind "table " or, with @row, behind "row ". */
-int jp_case_table_line(struct jp_case_parser *p, char *text, bool row);
+int jp_case_parse_table(struct jp_case_parser *p, char *text, bool row);
 
 /* Parses @text, the part of a line behind "axis ". */
-int jp_case_axis_line(struct jp_case_parser *p, char *text);
+int jp_case_parse_axis(struct jp_case_parser *p, char *text);
 /* Sets p->variants to the axes that @text names, each at its first value. */
 int jp_case_vary(struct jp_case_parser *p, const char *text);
 /* Sets p->variants to the next combination of values; the last axis varies fastest. Returns false
@@ -118,4 +118,4 @@ char *jp_case_replace_axes(struct jp_case_parser *p, const char *text);
 /* Parses a condition "where AXIS=VALUE,VALUE...: " at the beginning of an indented line, and moves
  * *@text behind it. Returns 1 if the condition holds for the current values or is missing, 0 if it
  * does not hold, or -EINVAL. */
-int jp_case_where(struct jp_case_parser *p, char **text);
+int jp_case_parse_where(struct jp_case_parser *p, char **text);

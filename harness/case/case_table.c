@@ -156,7 +156,7 @@ static int parse_line(struct jp_case_parser *p, char *text, bool is_row)
 	return is_row ? add_row(p, parts, count) : open_table(p, parts, count);
 }
 
-int jp_case_table_line(struct jp_case_parser *p, char *text, bool row)
+int jp_case_parse_table(struct jp_case_parser *p, char *text, bool row)
 {
 	int ret = row ? jp_case_vary(p, text) : 0;
 

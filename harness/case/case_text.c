@@ -47,7 +47,7 @@ char *jp_case_trim(char *text)
 	return text;
 }
 
-int jp_case_words(struct jp_case_parser *p, char *text, char *words[JP_CASE_WORDS])
+int jp_case_split_words(struct jp_case_parser *p, char *text, char *words[JP_CASE_WORDS])
 {
 	char *save;
 	int count = 0;

@@ -26,11 +26,11 @@ static const char *find_value(const struct jp_case_axis *axis, const char *text,
 	return NULL;
 }
 
-int jp_case_axis_line(struct jp_case_parser *p, char *text)
+int jp_case_parse_axis(struct jp_case_parser *p, char *text)
 {
 	char *words[JP_CASE_WORDS];
 	struct jp_case_axis *axis;
-	int count = jp_case_words(p, text, words);
+	int count = jp_case_split_words(p, text, words);
 
 	if (count < 0)
 		return count;
@@ -243,7 +243,7 @@ static int check_condition(struct jp_case_parser *p, const char *word)
 			 p->variants.axes[index].values[p->variants.axes[index].current]);
 }
 
-int jp_case_where(struct jp_case_parser *p, char **text)
+int jp_case_parse_where(struct jp_case_parser *p, char **text)
 {
 	char *line = jp_case_trim(*text), *words[JP_CASE_WORDS], *colon;
 	int count, ret = 1;
@@ -255,7 +255,7 @@ int jp_case_where(struct jp_case_parser *p, char **text)
 		return jp_case_refuse(p, "line", line, "where AXIS=VALUE,VALUE...: METRIC ...");
 	*colon = '\0';
 	*text = colon + 1;
-	count = jp_case_words(p, line + 6, words);
+	count = jp_case_split_words(p, line + 6, words);
 	if (!count)
 		return jp_case_refuse(p, "condition", "", "AXIS=VALUE,VALUE...");
 	for (int i = 0; ret > 0 && i < count; i++)

@@ -63,7 +63,7 @@ static int find_programs(char *exe, char *hunt, struct jp_error *err)
 	exe[length] = '\0';
 	return jp_path_build(linked, sizeof(linked), err, "%.*s/hunt",
 			     (int)(jp_path_base(exe) - exe), exe)
-		       ?: jp_trusted_programs(linked, hunt, PATH_MAX, err);
+		       ?: jp_trusted_find_programs(linked, hunt, PATH_MAX, err);
 }
 
 static int hunt(int argc, char **argv)

@@ -64,7 +64,7 @@ static int report_folders(struct report_request *request, struct jp_page_data *p
 
 static int report_file(struct report_request *request, struct jp_page_data *page)
 {
-	const struct jp_explain_options options = {.handle = jp_picture_explained,
+	const struct jp_explain_options options = {.handle = jp_picture_draw_event,
 						   .name = jp_picture_draw_perf_maps,
 						   .context = &page->picture};
 	struct jp_explanation explanation = {0};

@@ -211,7 +211,7 @@ static int open_runner(const struct run_request *options, const struct jp_cases 
 
 	for (size_t i = 0; i < cases->nr_cases; i++)
 		if (is_wanted(options, &cases->cases[i]))
-			jp_runner_profilers(&cases->cases[i], &names);
+			jp_runner_list_profilers(&cases->cases[i], &names);
 	if (names.failed)
 		return jp_fail(err, ENOMEM, "out of memory");
 	return jp_runner_open(runner, options->seed,

@@ -263,7 +263,7 @@ static int run_workload(void)
 	if (!request.execed)
 		jp_handshake_wait_for_watcher();
 	status = begin_publishing();
-	if (!status && !jp_handshake_stopping()) {
+	if (!status && !jp_handshake_is_stopping()) {
 		status = request.workload->run(1, argv);
 		if (jp_publish_end() && !status)
 			status = EXIT_FAILURE;

@@ -77,7 +77,7 @@ static void try_stack_sizes(struct jp_answer *answer)
 
 static void try_max_stacks(struct jp_answer *answer)
 {
-	long limit = jp_sysctl("perf_event_max_stack", -1);
+	long limit = jp_sysctl_read("perf_event_max_stack", -1);
 
 	if (!jp_trial_is_allowed(answer))
 		return;

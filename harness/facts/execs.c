@@ -38,7 +38,7 @@ static void execute(struct jp_answer *answer)
 	if (program < 0 || !(answer->parameter == ENABLED ? jp_watch_open_disabled : jp_watch_open)(
 				   &watch, &attr, JP_WATCH_PAGES, answer))
 		return;
-	jp_tiny_in_child(answer, program, ways[answer->parameter]);
+	jp_tiny_run_in_child(answer, program, ways[answer->parameter]);
 	jp_answer_records(answer, &watch);
 }
 

@@ -234,7 +234,7 @@ static void read_sysctls(struct jp_answer *answer)
 
 	jp_answer_list(answer);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		long value = jp_sysctl(names[i], -1);
+		long value = jp_sysctl_read(names[i], -1);
 
 		if (value < 0)
 			jp_answer_missing(answer, "kernel.%s", names[i]);

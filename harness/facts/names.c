@@ -135,7 +135,7 @@ static void grow_new_heap(struct jp_answer *answer)
 	attr.mmap_data = 1;
 	if (program < 0 || !jp_watch_open_disabled(&watch, &attr, 16, answer))
 		return;
-	jp_tiny_in_child(answer, program, jp_tiny_run);
+	jp_tiny_run_in_child(answer, program, jp_tiny_run);
 	jp_answer_list(answer);
 	/* Only the heap is a mapping of data far below the stack. */
 	while (jp_watch_next(&watch, &event))

@@ -100,7 +100,7 @@ void jp_tiny_run_descriptor(int program)
 	_exit(FAILED);
 }
 
-void jp_tiny_in_child(struct jp_answer *answer, int program, jp_tiny_way way)
+void jp_tiny_run_in_child(struct jp_answer *answer, int program, jp_tiny_way way)
 {
 	pid_t pid = jp_fact_fork(answer);
 

@@ -21,4 +21,4 @@ typedef void (*jp_tiny_way)(int program);
 void jp_tiny_run(int program) __attribute__((noreturn));
 void jp_tiny_run_descriptor(int program) __attribute__((noreturn));
 /* Forks a child that executes @program by @way, and waits for its end. */
-void jp_tiny_in_child(struct jp_answer *answer, int program, jp_tiny_way way);
+void jp_tiny_run_in_child(struct jp_answer *answer, int program, jp_tiny_way way);

@@ -28,7 +28,7 @@ bool jp_trial_is_allowed(struct jp_answer *answer)
 
 	if (!error)
 		return true;
-	jp_perf_reason(error, reason, sizeof(reason));
+	jp_perf_explain_error(error, reason, sizeof(reason));
 	jp_answer_missing(answer, "perf_event_open: %s", reason);
 	return false;
 }

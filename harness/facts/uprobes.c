@@ -53,7 +53,7 @@ static long read_uprobe_type(struct jp_answer *answer)
 {
 	static const char path[] = "/sys/bus/event_source/devices/uprobe/type";
 	char text[32];
-	ssize_t size = jp_file_text(path, text, sizeof(text));
+	ssize_t size = jp_file_read_text(path, text, sizeof(text));
 
 	if (size <= 0)
 		jp_answer_missing(answer, "%s: %s", path, jp_answer_errno((int)-size));

@@ -55,7 +55,7 @@ bool jp_watch_open_disabled(struct jp_watch *watch, struct perf_event_attr *attr
 
 	*watch = (struct jp_watch){.fd = jp_perf_open(attr, 0, sched_getcpu())};
 	if (watch->fd < 0) {
-		jp_perf_reason(-watch->fd, reason, sizeof(reason));
+		jp_perf_explain_error(-watch->fd, reason, sizeof(reason));
 		jp_answer_missing(answer, "perf_event_open: %s",
 				  reason[0] == '?' ? jp_answer_errno(-watch->fd) : reason);
 		watch->fd = -1;

@@ -262,7 +262,7 @@ static int read_dumps(struct jp_injection *inject)
 
 	if (!inject->dumps.nr_markers)
 		return 0;
-	if (root && (root_fd = reading.root = jp_untrusted_folder(AT_FDCWD, root)) < 0)
+	if (root && (root_fd = reading.root = jp_untrusted_open_folder(AT_FDCWD, root)) < 0)
 		return jp_fail(inject->err, -root_fd,
 			       "%s: expected the folder of a copied root: %s", root,
 			       strerror(-root_fd));

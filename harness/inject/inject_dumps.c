@@ -367,10 +367,10 @@ static int read_records(struct dump_reading *dump, struct jp_error *err)
 		jp_inject_report(dump->output,
 				 "%s: %" PRIu64 " DEBUG_INFO records of code that no LOAD follows",
 				 dump->path, dump->unused);
-	if (jp_jitdump_unknown(dump->file))
+	if (jp_jitdump_count_unknown(dump->file))
 		jp_inject_report(dump->output,
 				 "%s: %" PRIu64 " records of unknown types passed over", dump->path,
-				 jp_jitdump_unknown(dump->file));
+				 jp_jitdump_count_unknown(dump->file));
 	return 0;
 }
 

@@ -80,7 +80,7 @@ int jp_lint_dump_read(struct jp_lint_dump *dump, struct jp_error *err)
 	ret = read_records(dump, err);
 	if (!ret && !(dump->bytes = jp_jitdump_read_all(dump->dump, &dump->size, err)))
 		return -EIO;
-	dump->unknown = jp_jitdump_unknown(dump->dump);
+	dump->unknown = jp_jitdump_count_unknown(dump->dump);
 	if (ret && !*err->text)
 		jp_fail(err, ENOMEM, "%s: out of memory", dump->file.path);
 	return ret;

@@ -25,7 +25,7 @@ static const struct jp_expectation *find_allowance(const struct jp_case *cas, ui
 	return jp_excuse_find(cas, &no_findings, exception);
 }
 
-/* Judges a crash. @words: "VERB SIGNAL WHY", as jp_profiler_crashed() writes it. */
+/* Judges a crash. @words: "VERB SIGNAL WHY", as jp_profiler_has_crashed() writes it. */
 static void judge_crash(const char *dir, char *words, struct jp_result *result)
 {
 	char *tail = words, *verb = strsep(&tail, " "), *signal = strsep(&tail, " ");

@@ -59,7 +59,7 @@ static void write_names(struct jp_json *json, const struct jp_name_counts *count
 static void write_missing(struct jp_json *json, const struct jp_file_report *report)
 {
 	size_t count;
-	const struct jp_elf_entry **missing = jp_file_missing(report, &count);
+	const struct jp_elf_entry **missing = jp_file_list_missing(report, &count);
 	char text[41];
 
 	jp_json_array(json, "missing_files");

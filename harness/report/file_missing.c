@@ -11,12 +11,12 @@
 JP_ORDER(compare_by_stops, const struct jp_elf_entry *,
 	 jp_compare((*b)->stops, (*a)->stops) ?: strcmp((*a)->path, (*b)->path));
 
-const struct jp_elf_entry **jp_file_missing(const struct jp_file_report *report, size_t *count)
+const struct jp_elf_entry **jp_file_list_missing(const struct jp_file_report *report, size_t *count)
 {
 	const struct jp_elf_entry *entry = NULL, **entries;
 	size_t max = 0;
 
-	while ((entry = jp_unwinder_missing(report->unwinder, entry)))
+	while ((entry = jp_unwinder_list_missing(report->unwinder, entry)))
 		max++;
 	*count = 0;
 	entries = calloc(max + 1, sizeof(*entries));
@@ -24,7 +24,7 @@ const struct jp_elf_entry **jp_file_missing(const struct jp_file_report *report,
 		jp_shortage_note(ENOMEM);
 		return NULL;
 	}
-	while ((entry = jp_unwinder_missing(report->unwinder, entry)))
+	while ((entry = jp_unwinder_list_missing(report->unwinder, entry)))
 		entries[(*count)++] = entry;
 	jp_sort(entries, *count, compare_by_stops);
 	return entries;

@@ -158,7 +158,7 @@ static void print_not_unwound(const struct jp_file_report *report)
 static void print_missing(const struct jp_file_report *report)
 {
 	size_t count;
-	const struct jp_elf_entry **missing = jp_file_missing(report, &count);
+	const struct jp_elf_entry **missing = jp_file_list_missing(report, &count);
 	char text[4096], id[41];
 
 	if (count)

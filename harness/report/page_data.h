@@ -24,7 +24,7 @@ struct jp_page_data {
 int jp_page_data_begin(struct jp_page_data *page, size_t cases);
 /* Adds a judged case, which @page->listener followed. Returns 0 or -ENOMEM. */
 int jp_page_data_add_case(struct jp_page_data *page, const struct jp_result *result);
-/* Adds the file @path, which jp_picture_explained() followed with @page->picture. Returns 0 or
+/* Adds the file @path, which jp_picture_draw_event() followed with @page->picture. Returns 0 or
  * -ENOMEM. */
 int jp_page_data_add_file(struct jp_page_data *page, const struct jp_explanation *explanation,
 			  const char *path);

@@ -372,8 +372,8 @@ static const char *classify_sample(struct jp_replay *spaces, const struct jp_eve
 	return jp_place_text[jp_place_classify(mapping->backing, mapping->name)];
 }
 
-int jp_picture_explained(void *context, struct jp_replay *spaces, struct jp_names *names,
-			 const struct jp_event *event, const struct jp_stack *stack)
+int jp_picture_draw_event(void *context, struct jp_replay *spaces, struct jp_names *names,
+			  const struct jp_event *event, const struct jp_stack *stack)
 {
 	const struct picture_naming naming = {NULL, spaces, names};
 	struct jp_picture *picture = context;

@@ -55,8 +55,8 @@ struct jp_picture {
 /* Returns a listener that draws a judged case into @picture. */
 struct jp_listener jp_picture_listener(struct jp_picture *picture);
 /* Draws one event of a file without truth. Has the type of jp_explain_options.handle. */
-int jp_picture_explained(void *picture, struct jp_replay *spaces, struct jp_names *names,
-			 const struct jp_event *event, const struct jp_stack *stack);
+int jp_picture_draw_event(void *picture, struct jp_replay *spaces, struct jp_names *names,
+			  const struct jp_event *event, const struct jp_stack *stack);
 /* Draws the perf maps of all processes of the picture. Has the type of jp_explain_options.name. */
 int jp_picture_draw_perf_maps(void *picture, struct jp_names *names);
 /* Ends the records of @picture, and adds it to @json as an object with the name @name. Returns 0 or

@@ -17,7 +17,7 @@
 static void write_first_line(struct jp_json *json, const char *key, const char *path)
 {
 	char text[4096];
-	bool is_function = jp_file_text(path, text, sizeof(text)) > 0;
+	bool is_function = jp_file_read_text(path, text, sizeof(text)) > 0;
 
 	text[strcspn(text, "\n")] = '\0';
 	jp_json_string(json, key, is_function ? text : NULL);

@@ -136,7 +136,7 @@ static void copy_mapped_file(struct gathered *job, const struct jp_event *event)
 	if (job->injected && is_injected(slash + 1))
 		copy_file(job, name, "jit");
 	else
-		jp_elf_copies_want(job->copies, (pid_t)event->pid, &map, event->map.gen);
+		jp_elf_copies_request(job->copies, (pid_t)event->pid, &map, event->map.gen);
 }
 
 /* Copies the perf maps of the truth's processes. Skips perf maps older than their process, which

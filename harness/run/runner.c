@@ -56,7 +56,7 @@ void jp_runner_close(struct jp_runner *runner)
 	free(runner->environment);
 }
 
-void jp_runner_profilers(const struct jp_case *cas, struct jp_arguments *names)
+void jp_runner_list_profilers(const struct jp_case *cas, struct jp_arguments *names)
 {
 	const struct jp_capture *capture = jp_registry_find(JP_CAPTURE, cas->capture_argv[0]);
 	const char *merges = jp_merge_profiler(cas);
@@ -134,7 +134,7 @@ static bool find_program(struct running *run)
 /* Returns whether callchains can have as many addresses as the cases expect. */
 static bool has_deep_chains(const struct jp_watched *watch, char *missing, size_t size)
 {
-	const long max = jp_sysctl("perf_event_max_stack", JP_USUAL_MAX_STACK);
+	const long max = jp_sysctl_read("perf_event_max_stack", JP_USUAL_MAX_STACK);
 
 	snprintf(missing, size,
 		 "kernel.perf_event_max_stack is %ld, and cases expect callchains of up to %d "

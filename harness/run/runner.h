@@ -20,7 +20,7 @@ int jp_runner_open(struct jp_runner *runner, uint64_t seed, const char *const *p
 		   struct jp_error *err);
 void jp_runner_close(struct jp_runner *runner);
 /* Adds to @names the profilers that @cas runs and the tools on which its expectations depend. */
-void jp_runner_profilers(const struct jp_case *cas, struct jp_arguments *names);
+void jp_runner_list_profilers(const struct jp_case *cas, struct jp_arguments *names);
 
 /* Runs one case in its new folder @dir. Returns true if the folder must be judged. Otherwise stores
  * the outcome (SKIP, ERROR, TIMEOUT) and the reason in @result, and for `jitproof judge` in

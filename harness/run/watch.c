@@ -48,7 +48,7 @@ int jp_watch_options(struct jp_watched *watch, struct jp_error *err)
 			watch->capture_argv[watch->capture_argc++] = cas->capture_argv[i];
 	}
 	jp_capture_leave_witness(&watch->options);
-	if (jp_sysctl("perf_event_max_stack", JP_USUAL_MAX_STACK) > JP_USUAL_MAX_STACK)
+	if (jp_sysctl_read("perf_event_max_stack", JP_USUAL_MAX_STACK) > JP_USUAL_MAX_STACK)
 		watch->options.max_stack = JP_USUAL_MAX_STACK;
 	return 0;
 }
@@ -162,8 +162,8 @@ static int fail_ended(struct jp_watched *watch, struct jp_error *err)
 {
 	const uint64_t soon = jp_clock_now() + ENDING_NS;
 
-	return jp_workload_process_ended(&watch->process,
-					 soon < watch->deadline ? soon : watch->deadline, err);
+	return jp_workload_process_fail_end(&watch->process,
+					    soon < watch->deadline ? soon : watch->deadline, err);
 }
 
 static bool is_launch(const struct jp_watched *watch)
@@ -276,7 +276,7 @@ static int wait_ready(struct jp_watched *watch, struct jp_session *session, stru
 
 		if (ret != -ETIMEDOUT || jp_clock_now() >= watch->deadline)
 			return ret;
-		if (jp_session_failed(session))
+		if (jp_session_has_failed(session))
 			return fail_session(err);
 	}
 }
@@ -288,8 +288,8 @@ static int watch_session(struct jp_watched *watch, struct jp_target *target,
 	int ret = 0;
 
 	if (is_launch(watch)) {
-		jp_workload_process_started(&watch->process);
-		jp_witness_started(watch->witness);
+		jp_workload_process_close_ends(&watch->process);
+		jp_witness_close_child_fd(watch->witness);
 		watch->process.is_external = !target->pid;
 		ret = wait_ready(watch, session, err);
 		target->pid = watch->process.pid;
@@ -332,7 +332,7 @@ static int end_session(struct jp_watched *watch, struct jp_session *session, int
 	if (!is_external)
 		ret = ret ?: close_witness(watch, err);
 	/* An external profiler that started the workload ends only after the workload. */
-	if (watch->process.is_external && !ret && !jp_session_failed(session))
+	if (watch->process.is_external && !ret && !jp_session_has_failed(session))
 		ret = stop_workload(watch, err);
 	/* If the capture ended early (EPIPE), report its reason instead. */
 	if (jp_session_finish(session, &finish_err) && (!ret || ret == -EPIPE))
@@ -353,7 +353,7 @@ static int start_workload(struct jp_watched *watch, char **command, struct jp_er
 			  ? -errno
 			  : jp_workload_process_start(&watch->process, command, err);
 
-	jp_witness_started(watch->witness);
+	jp_witness_close_child_fd(watch->witness);
 	return ret;
 }
 

@@ -78,11 +78,11 @@ int jp_workload_process_start(struct jp_workload_process *process, char *const *
 	setpgid(pid, pid); /* parent and child both call setpgid(), because either may run first */
 	process->pid = pid;
 	process->group = true;
-	jp_workload_process_started(process);
+	jp_workload_process_close_ends(process);
 	return 0;
 }
 
-void jp_workload_process_started(struct jp_workload_process *process)
+void jp_workload_process_close_ends(struct jp_workload_process *process)
 {
 	for (int i = 0; i < 2; i++) {
 		if (process->child_fd[i] >= 0)
@@ -161,8 +161,8 @@ static int fail_lost(struct jp_workload_process *process, uint64_t deadline, con
 		       protocol_state);
 }
 
-int jp_workload_process_ended(struct jp_workload_process *process, uint64_t deadline,
-			      struct jp_error *err)
+int jp_workload_process_fail_end(struct jp_workload_process *process, uint64_t deadline,
+				 struct jp_error *err)
 {
 	if (process->is_external || !process->group)
 		return jp_fail(err, EPIPE, "the workload ended while it was watched");
@@ -265,7 +265,7 @@ int jp_workload_process_stop(struct jp_workload_process *process, uint64_t deadl
 
 void jp_workload_process_close(struct jp_workload_process *process)
 {
-	jp_workload_process_started(process);
+	jp_workload_process_close_ends(process);
 	if (process->control >= 0)
 		close(process->control);
 	if (process->line_fd >= 0)

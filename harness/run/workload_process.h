@@ -20,7 +20,7 @@ struct jp_workload_process {
 	bool is_external; /* it is the child of another process, so its exit status is unknown */
 	int line_fd;      /* descriptor from which we read the workload's lines */
 	int control;      /* descriptor to which we write lines for the workload */
-	/* The workload's ends of both pipes, until jp_workload_process_started(). */
+	/* The workload's ends of both pipes, until jp_workload_process_close_ends(). */
 	int child_fd[2];
 	char output[4096]; /* path of the file with the workload's standard output and error */
 	struct jp_lines lines;
@@ -39,7 +39,7 @@ int jp_workload_process_redirect(const struct jp_workload_process *process, int 
 void jp_workload_process_restore(const int saved[3]);
 /* Closes our copies of the workload's descriptors after its start, so that we see an end of file
  * when it ends. */
-void jp_workload_process_started(struct jp_workload_process *process);
+void jp_workload_process_close_ends(struct jp_workload_process *process);
 /* Waits for "ready PID". Returns -EOPNOTSUPP with the message WHY for "skip WHY". */
 int jp_workload_process_wait_ready(struct jp_workload_process *process, uint64_t deadline,
 				   struct jp_error *err);
@@ -48,8 +48,8 @@ int jp_workload_process_step(struct jp_workload_process *process, const char *co
 			     uint64_t deadline, struct jp_error *err);
 /* Returns -EPIPE and a message for a workload that ended while it was recorded. If the workload is
  * our child, the message states how it ended. */
-int jp_workload_process_ended(struct jp_workload_process *process, uint64_t deadline,
-			      struct jp_error *err);
+int jp_workload_process_fail_end(struct jp_workload_process *process, uint64_t deadline,
+				 struct jp_error *err);
 /* Sends "stop" and waits for the exit. Returns -ECHILD and the end of the workload's output if the
  * exit status is not 0. */
 int jp_workload_process_stop(struct jp_workload_process *process, uint64_t deadline,

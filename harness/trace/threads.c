@@ -44,7 +44,7 @@ static pid_t read_process(pid_t tid)
 	uint64_t pid = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	if (jp_file_text(path, text, sizeof(text)) > 0 && (line = strstr(text, "\nTgid:\t"))) {
+	if (jp_file_read_text(path, text, sizeof(text)) > 0 && (line = strstr(text, "\nTgid:\t"))) {
 		line += strlen("\nTgid:\t");
 		jp_number_take(&line, 10, INT32_MAX, &pid);
 	}

@@ -108,7 +108,7 @@ void jp_arch_load_word(struct jp_code *code, enum jp_word_use use)
 /* Makes the reserved instruction `ldr`. */
 void jp_arch_put_word(struct jp_code *code, enum jp_word_use use)
 {
-	const int32_t distance = jp_code_word(code, 0);
+	const int32_t distance = jp_code_append_word(code, 0);
 	const uint32_t size = sizeof(uint32_t), insn = 0x58000000 |
 						       encode_distance(distance + (int32_t)size) |
 						       word_registers[use];

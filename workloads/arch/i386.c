@@ -16,14 +16,14 @@ void jp_arch_load_word(struct jp_code *code, enum jp_word_use use)
 
 	jp_code_lower(code, "\xe8\0\0\0\0", 5, 4); /* call the next instruction */
 	POP(code, "\x58");                         /* pop eax */
-	jp_code_insn(code, load, sizeof(load));
+	jp_code_append_insn(code, load, sizeof(load));
 	code->loads_word = code->emitted->size;
 }
 
 /* Appends the word and fills in its distance from the pop, 7 bytes before the end of the load. */
 void jp_arch_put_word(struct jp_code *code, enum jp_word_use use)
 {
-	int32_t distance = jp_code_word(code, 0xcc) + 7;
+	int32_t distance = jp_code_append_word(code, 0xcc) + 7;
 
 	jp_code_patch(code, code->loads_word - 4, &distance, sizeof(distance));
 }

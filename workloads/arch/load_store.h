@@ -43,7 +43,7 @@ _Static_assert(offsetof(struct jp_path_step, code) == 0,
 
 static void put_insn(struct jp_code *code, uint32_t insn)
 {
-	jp_code_insn(code, &insn, sizeof(insn));
+	jp_code_append_insn(code, &insn, sizeof(insn));
 }
 
 static void lower_sp(struct jp_code *code, uint32_t insn, int32_t by)

@@ -133,7 +133,7 @@ void jp_arch_load_word(struct jp_code *code, enum jp_word_use use)
 void jp_arch_put_word(struct jp_code *code, enum jp_word_use use)
 {
 	const uint32_t size = sizeof(uint32_t);
-	const int32_t distance = jp_code_word(code, 0) + 2 * (int32_t)size;
+	const int32_t distance = jp_code_append_word(code, 0) + 2 * (int32_t)size;
 	const uint32_t insn = encode_immediate(0x3003, word_registers[use], FAR, distance);
 
 	jp_code_patch(code, code->loads_word - size, &insn, size);

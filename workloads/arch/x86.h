@@ -36,7 +36,7 @@ static void access_memory(struct jp_code *code, uint8_t opcode, uint8_t reg, uin
 		bytes[size++] = 0x24;
 	if (offset)
 		bytes[size++] = offset;
-	jp_code_insn(code, bytes, size);
+	jp_code_append_insn(code, bytes, size);
 }
 
 /* Emits `sub rsp, @by`, or `add rsp, -@by` if @by is negative. */
@@ -62,7 +62,7 @@ static void jump_back_to(struct jp_code *code, uint32_t target)
 {
 	char bytes[2] = {0x75, (char)(target - (code->emitted->size + 2))};
 
-	jp_code_insn(code, bytes, sizeof(bytes));
+	jp_code_append_insn(code, bytes, sizeof(bytes));
 }
 
 void jp_arch_emit_loop(struct jp_code *code, size_t field)
@@ -103,7 +103,7 @@ uint32_t jp_arch_branch_at_end(struct jp_code *code)
 	char compare[] = WIDE "\x83\x78\x20"; /* cmp qword [... + 32], 0: the next step's code */
 
 	compare[sizeof(WIDE)] |= STEP;
-	jp_code_insn(code, compare, sizeof(compare));
+	jp_code_append_insn(code, compare, sizeof(compare));
 	JP_INSN(code, "\x74\x00"); /* je */
 	return code->emitted->size;
 }
@@ -132,9 +132,9 @@ static void go_to_next(struct jp_code *code, uint8_t operation, uint8_t flag)
 	const uint8_t go[] = {0xff, operation | STEP};
 
 	add[sizeof(WIDE)] |= STEP;
-	jp_code_insn(code, add, sizeof(add) - 1);
+	jp_code_append_insn(code, add, sizeof(add) - 1);
 	code->state.bp |= flag;
-	jp_code_insn(code, go, sizeof(go));
+	jp_code_append_insn(code, go, sizeof(go));
 	code->state.bp &= ~flag;
 }
 

@@ -13,13 +13,13 @@ void jp_arch_load_word(struct jp_code *code, enum jp_word_use use)
 	/* mov rbp or rax, [rip + ...] */
 	const char load[7] = {0x48, (char)0x8b, use == JP_WORD_FP ? 0x2d : 0x05};
 
-	jp_code_insn(code, load, sizeof(load));
+	jp_code_append_insn(code, load, sizeof(load));
 	code->loads_word = code->emitted->size;
 }
 
 void jp_arch_put_word(struct jp_code *code, enum jp_word_use use)
 {
-	int32_t distance = jp_code_word(code, 0xcc);
+	int32_t distance = jp_code_append_word(code, 0xcc);
 
 	jp_code_patch(code, code->loads_word - 4, &distance, sizeof(distance));
 }

@@ -80,7 +80,7 @@ int jp_child_keep(struct jp_child *process, pid_t pid, int child_ends[2])
 	process->pidfd = syscall(SYS_pidfd_open, pid, 0);
 	if (process->pidfd >= 0)
 		fcntl(process->pidfd, F_SETFD, FD_CLOEXEC);
-	outer_pid = jp_truth_outer_pid(process->pidfd, pid);
+	outer_pid = jp_truth_find_outer_pid(process->pidfd, pid);
 	process->outer_pid = outer_pid > 0 ? outer_pid : 0;
 	process->next = alive;
 	alive = process;
@@ -91,7 +91,7 @@ void jp_child_begin(uint64_t before, struct jp_truth_task_ids parent, enum jp_tr
 {
 	jp_truth_new_task();
 	if (how == JP_HOW_FORK)
-		jp_thread_forked();
+		jp_thread_forget_parent();
 	jp_truth_process_start(before, how, parent, 0);
 }
 

@@ -9,7 +9,7 @@ void jp_code_patch(struct jp_code *code, uint32_t offset, const void *bytes, uin
 		memcpy(code->out + offset, bytes, count);
 }
 
-void jp_code_insn(struct jp_code *code, const void *bytes, uint32_t count)
+void jp_code_append_insn(struct jp_code *code, const void *bytes, uint32_t count)
 {
 	struct jp_emitted *emitted = code->emitted;
 
@@ -21,14 +21,14 @@ void jp_code_insn(struct jp_code *code, const void *bytes, uint32_t count)
 
 void jp_code_lower(struct jp_code *code, const void *bytes, uint32_t count, int32_t by)
 {
-	jp_code_insn(code, bytes, count);
+	jp_code_append_insn(code, bytes, count);
 	if (code->state.align)
 		code->state.post += by;
 	else
 		code->state.pre += by;
 }
 
-int32_t jp_code_word(struct jp_code *code, uint8_t padding)
+int32_t jp_code_append_word(struct jp_code *code, uint8_t padding)
 {
 	struct jp_emitted *emitted = code->emitted;
 	uint32_t offset = (emitted->size + 7) & -8;

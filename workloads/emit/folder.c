@@ -30,7 +30,7 @@ static bool has_trusted_parent(const char *path)
 
 	snprintf(parent, sizeof(parent), "%.*s", slash ? (int)(slash - path) : 1,
 		 slash ? path : ".");
-	if (!jp_trusted_folder(*parent ? parent : "/", real_path, sizeof(real_path), &err))
+	if (!jp_trusted_find_folder(*parent ? parent : "/", real_path, sizeof(real_path), &err))
 		return true;
 	fprintf(stderr, "jitproof workload: %s\n", err.text);
 	return false;

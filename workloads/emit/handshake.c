@@ -59,7 +59,7 @@ const struct jp_handshake_setup *jp_handshake_setup(void)
 	return &current;
 }
 
-int jp_handshake_forked(int ready_fd, int control_fd)
+int jp_handshake_begin_child(int ready_fd, int control_fd)
 {
 	size_t count = 0;
 	char **argv;
@@ -96,7 +96,7 @@ void jp_handshake_wait_for_watcher(void)
 	current.hold_fd = -1;
 }
 
-int jp_handshake_stopping(void)
+int jp_handshake_is_stopping(void)
 {
 	return atomic_load_explicit(&stopping, memory_order_relaxed);
 }
@@ -132,7 +132,7 @@ static bool read_command(char *line, size_t size, uint64_t due)
 	pthread_sigmask(SIG_SETMASK, NULL, &open_signals);
 	sigdelset(&open_signals, SIGTERM);
 	sigdelset(&open_signals, SIGINT);
-	while (!jp_handshake_stopping()) {
+	while (!jp_handshake_is_stopping()) {
 		char byte;
 		ssize_t nr_read;
 
@@ -227,7 +227,7 @@ static void *run_rounds(void *context)
 	const struct rounds *rounds = context;
 	int ret = 0;
 
-	while (!ret && !jp_handshake_stopping()) {
+	while (!ret && !jp_handshake_is_stopping()) {
 		ret = rounds->round(rounds->context);
 		jp_maps_record_seldom();
 	}

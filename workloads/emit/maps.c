@@ -95,7 +95,7 @@ static int read_executable_lines(int fd)
 /* /proc/PID/maps is empty once the main thread has exited. */
 static int open_maps(void)
 {
-	int proc = jp_truth_outer_proc();
+	int proc = jp_truth_get_outer_proc();
 
 	return proc < 0 ? open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC)
 			: openat(proc, "thread-self/maps", O_RDONLY | O_CLOEXEC);

@@ -147,8 +147,8 @@ int jp_mix_run_paths(const char *workload, const struct jp_object_kind *kind,
 int jp_mix_run(const char *workload, struct jp_mix *mix, jp_path_next next, int failed)
 {
 	if (!failed)
-		failed = next ? jp_path_thread_by(next, NULL)
-			      : jp_path_thread(mix->paths, mix->nr_paths);
+		failed = next ? jp_path_run_thread_by(next, NULL)
+			      : jp_path_run_thread(mix->paths, mix->nr_paths);
 	failed = jp_path_serve_handshake(workload, failed, NULL, NULL);
 	for (unsigned i = 0; i < mix->nr_paths; i++)
 		jp_path_free(&mix->paths[i]);

@@ -326,7 +326,7 @@ enum { COPIES = false };
 #define dlmopen(space, path, flags) NULL
 #endif
 
-bool jp_object_copies(void)
+bool jp_object_can_copy(void)
 {
 	return COPIES;
 }

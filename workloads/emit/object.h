@@ -46,7 +46,7 @@ struct jp_loaded {
 	struct jp_path paths[JP_OBJECT_PATHS]; /* paths of the usual mix */
 };
 /* Returns whether the C library loads copies of a file, and unloads files. musl does neither. */
-bool jp_object_copies(void);
+bool jp_object_can_copy(void);
 #define JP_OBJECT_ONCE "a C library with dlmopen()"
 /* Loads @path and records its code. @again: loads another copy with dlmopen(), because dlopen()
  * would return the copy that was loaded from this path earlier, whatever file is there now. Returns

@@ -48,13 +48,13 @@ void jp_path_resume(struct jp_paused *paused);
 /* Makes each new thread write to @bytes of its stack before its first path, so that none of its
  * frames is on an untouched page. */
 void jp_path_touch_stack(size_t bytes);
-/* Starts a thread that runs @paths in turn until jp_handshake_stopping(), and records its start and
- * end. Returns 0 once the thread is inside its first path, or -errno. */
-int jp_path_thread(const struct jp_path *paths, size_t count);
-/* Returns the path that a thread of jp_path_thread_by() runs in turn number @turn: 0, 1, ... The
- * thread calls the function between two paths. It may block. NULL ends the thread. */
+/* Starts a thread that runs @paths in turn until jp_handshake_is_stopping(), and records its start
+ * and end. Returns 0 once the thread is inside its first path, or -errno. */
+int jp_path_run_thread(const struct jp_path *paths, size_t count);
+/* Returns the path that a thread of jp_path_run_thread_by() runs in turn number @turn: 0, 1, ...
+ * The thread calls the function between two paths. It may block. NULL ends the thread. */
 typedef const struct jp_path *(*jp_path_next)(void *context, size_t turn);
-int jp_path_thread_by(jp_path_next next, void *context);
+int jp_path_run_thread_by(jp_path_next next, void *context);
 /* Stops and joins the threads that run @paths; NULL: all threads. Returns their number. */
 unsigned jp_path_stop(const struct jp_path *paths);
 /* Forgets the threads of the parent. Call it in a forked child. */

@@ -23,7 +23,7 @@ static struct runner *runners; /* only the main thread uses this list */
 
 static const struct jp_path *choose_next_path(struct runner *runner, size_t round)
 {
-	if (jp_handshake_stopping() || atomic_load(&runner->stop))
+	if (jp_handshake_is_stopping() || atomic_load(&runner->stop))
 		return NULL;
 	return runner->choose ? runner->choose(runner->context, round)
 			      : &runner->paths[round % runner->count];
@@ -82,12 +82,12 @@ static int start_runner(const struct runner *settings)
 	return 0;
 }
 
-int jp_path_thread(const struct jp_path *paths, size_t count)
+int jp_path_run_thread(const struct jp_path *paths, size_t count)
 {
 	return start_runner(&(struct runner){.paths = paths, .count = count});
 }
 
-int jp_path_thread_by(jp_path_next next, void *context)
+int jp_path_run_thread_by(jp_path_next next, void *context)
 {
 	return start_runner(&(struct runner){.choose = next, .context = context});
 }

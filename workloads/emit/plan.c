@@ -97,7 +97,8 @@ static int act_map(void *context, const char *arg)
 {
 	struct jp_program *program;
 
-	return add_program(context, &program) ?: jp_path_thread(program->paths, program->nr_paths);
+	return add_program(context, &program)
+		       ?: jp_path_run_thread(program->paths, program->nr_paths);
 }
 
 static int act_unmap(void *context, const char *arg)
@@ -115,7 +116,7 @@ static int act_unmap(void *context, const char *arg)
 	free(oldest);
 	/* The next program may have no thread, but the process must always run code. */
 	for (unsigned i = 0; i < threads && !ret; i++)
-		ret = jp_path_thread(next->paths, next->nr_paths);
+		ret = jp_path_run_thread(next->paths, next->nr_paths);
 	return ret;
 }
 
@@ -126,7 +127,7 @@ static int act_remap(void *context, const char *arg)
 	int ret = jp_program_move(oldest);
 
 	for (unsigned i = 0; i < threads && !ret; i++)
-		ret = jp_path_thread(oldest->paths, oldest->nr_paths);
+		ret = jp_path_run_thread(oldest->paths, oldest->nr_paths);
 	return ret;
 }
 
@@ -134,7 +135,7 @@ static int act_thread(void *context, const char *arg)
 {
 	struct jp_program *oldest = ((struct plan_scene *)context)->oldest;
 
-	return jp_path_thread(oldest->paths, oldest->nr_paths);
+	return jp_path_run_thread(oldest->paths, oldest->nr_paths);
 }
 
 static int act_exec(void *context, const char *arg)
@@ -145,7 +146,7 @@ static int act_exec(void *context, const char *arg)
 	jp_path_stop(NULL);
 	ret = jp_handshake_exec(arg);
 	/* The exec failed: continue as before. */
-	jp_path_thread(scene->oldest->paths, scene->oldest->nr_paths);
+	jp_path_run_thread(scene->oldest->paths, scene->oldest->nr_paths);
 	return ret;
 }
 
@@ -184,7 +185,7 @@ int jp_plan_run(const char *workload, const struct jp_plan *plan)
 		ret = add_program(&scene, &program);
 	program = scene.oldest;
 	for (unsigned i = 0; i < plan->threads && !ret; i++) {
-		ret = jp_path_thread(program->paths, program->nr_paths);
+		ret = jp_path_run_thread(program->paths, program->nr_paths);
 		program = program->next ? program->next : scene.oldest;
 	}
 	ret = jp_path_serve_handshake(workload, ret, steps, &scene);

@@ -70,7 +70,7 @@ int jp_process_fork(struct jp_child *process, const struct jp_fork *options,
 		/* Keep the descriptors open if the child execs, as in the first process. */
 		fcntl(child_ends[0], F_SETFD, 0);
 		fcntl(child_ends[1], F_SETFD, 0);
-		ret = jp_handshake_forked(child_ends[0], child_ends[1]) ?: jp_publish_forked();
+		ret = jp_handshake_begin_child(child_ends[0], child_ends[1]) ?: jp_publish_forked();
 		exit_child(ret ? EXIT_FAILURE : body(context));
 	}
 	ret = jp_child_keep(process, pid < 0 ? -errno : pid, child_ends);
@@ -114,7 +114,7 @@ int jp_process_share(int (*body)(void *context), void *context)
 	jp_truth_new_task();
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	if (pid > 0 && WIFEXITED(status) && jp_truth_outer_proc() < 0)
+	if (pid > 0 && WIFEXITED(status) && jp_truth_get_outer_proc() < 0)
 		jp_truth_task_released(pid, pid);
 	munmap(stack, SHARED_STACK);
 	if (pid < 0)

@@ -93,8 +93,8 @@ static int describe_image(struct next_image *image, const char *file, const char
 	jp_arguments_add(arguments, "--shorter=%" PRIu64, setup->shorter);
 	jp_arguments_add(arguments, "--ready-fd=%d", child_ends[0]);
 	jp_arguments_add(arguments, "--control-fd=%d", child_ends[1]);
-	if (jp_truth_outer_proc() >= 0)
-		jp_arguments_add(arguments, "--outside-proc=%d", jp_truth_outer_proc());
+	if (jp_truth_get_outer_proc() >= 0)
+		jp_arguments_add(arguments, "--outside-proc=%d", jp_truth_get_outer_proc());
 	image->birth_args = add_placeholder_argument(arguments);
 	image->exec_tid_arg = add_placeholder_argument(arguments);
 	jp_arguments_add(arguments, "--parent=%u:%u", self.pid, self.tid);
@@ -133,8 +133,8 @@ exec_child(struct next_image *image, bool thread, const int child_ends[2])
 
 	fcntl(child_ends[0], F_SETFD, 0);
 	fcntl(child_ends[1], F_SETFD, 0);
-	if (jp_truth_outer_proc() >= 0)
-		fcntl(jp_truth_outer_proc(), F_SETFD, 0);
+	if (jp_truth_get_outer_proc() >= 0)
+		fcntl(jp_truth_get_outer_proc(), F_SETFD, 0);
 	if (!thread)
 		exec_image(image);
 	if (jp_thread_make(&spare_thread, exec_image, image))
@@ -157,9 +157,9 @@ static pid_t spawn_image(struct next_image *image, const int child_ends[2])
 		ret = posix_spawn_file_actions_adddup2(&actions, child_ends[0], child_ends[0])
 			      ?: posix_spawn_file_actions_adddup2(&actions, child_ends[1],
 								  child_ends[1]);
-	if (!ret && jp_truth_outer_proc() >= 0)
-		ret = posix_spawn_file_actions_adddup2(&actions, jp_truth_outer_proc(),
-						       jp_truth_outer_proc());
+	if (!ret && jp_truth_get_outer_proc() >= 0)
+		ret = posix_spawn_file_actions_adddup2(&actions, jp_truth_get_outer_proc(),
+						       jp_truth_get_outer_proc());
 	fill_placeholders(image, 0);
 	if (!ret)
 		ret = posix_spawn(&pid, image->file, &actions, NULL, image->arguments.list,

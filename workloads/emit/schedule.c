@@ -116,5 +116,5 @@ int jp_schedule_start_thread(struct jp_schedule *schedule)
 		return -ENOMEM;
 	*thread = (struct jp_scheduled){.schedule = schedule, .next = schedule->threads};
 	schedule->threads = thread;
-	return jp_path_thread_by(choose_next_path, thread);
+	return jp_path_run_thread_by(choose_next_path, thread);
 }

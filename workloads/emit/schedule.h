@@ -32,5 +32,5 @@ void jp_schedule_clear(struct jp_schedule *schedule, unsigned group);
 /* Closes @group and waits until no thread runs a path of it. */
 void jp_schedule_close_group(struct jp_schedule *schedule, unsigned group);
 void jp_schedule_open_group(struct jp_schedule *schedule, unsigned group);
-/* Starts a thread that runs the schedule's paths. Returns as jp_path_thread(). */
+/* Starts a thread that runs the schedule's paths. Returns as jp_path_run_thread(). */
 int jp_schedule_start_thread(struct jp_schedule *schedule);

@@ -69,7 +69,7 @@ static void record_gone_threads(void)
 	}
 }
 
-void jp_thread_forked(void)
+void jp_thread_forget_parent(void)
 {
 	pthread_mutex_init(&lock, NULL);
 	known_threads = NULL;

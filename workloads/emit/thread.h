@@ -9,4 +9,4 @@ int jp_thread_make(pthread_t *thread, void *(*body)(void *context), void *contex
 /* Joins a thread of jp_thread_make(), and records in the truth when the kernel had released it. */
 void jp_thread_join(pthread_t thread, void **result);
 /* Forgets the parent's threads. Call it in a forked child. */
-void jp_thread_forked(void);
+void jp_thread_forget_parent(void);

@@ -49,7 +49,7 @@ bool jp_handshake_skip_denied(void);
 /* Prints the error @failed (-errno; 0: none) and returns the workload's exit status. */
 int jp_handshake_status(const char *workload, int failed);
 /* Returns whether threads should stop. Threads call it between two paths. */
-int jp_handshake_stopping(void);
+int jp_handshake_is_stopping(void);
 /* Parameters that `jitproof workload` sets before it runs the workload. */
 struct jp_handshake_setup {
 	char **argv;              /* command line as typed, which an exec repeats */
@@ -67,7 +67,7 @@ const struct jp_handshake_setup *jp_handshake_setup(void);
 void jp_handshake_wait_for_watcher(void);
 /* Starts the handshake of a forked child with its parent (workloads/emit/process.h). The child
  * calls it. Returns 0 or -ENOMEM. */
-int jp_handshake_forked(int ready_fd, int control_fd);
+int jp_handshake_begin_child(int ready_fd, int control_fd);
 /* Replaces this process by a new image of the same workload (step "exec"): the original argv plus
  * @extra_argument (NULL: nothing), the same descriptors and truth. The new image answers "done
  * exec" when it is ready. Join all threads before: a thread killed while it writes leaves a torn

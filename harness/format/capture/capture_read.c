@@ -66,8 +66,8 @@ int jp_capture_check(const char *path, struct jp_error *err)
 		return jp_fail(err, ENOMEM, "%s: out of memory", path);
 	if (slash) {
 		*slash = '\0';
-		top = jp_untrusted_folder(AT_FDCWD, *dir ? dir : "/");
-		file = top < 0 ? top : jp_untrusted_folder(top, slash + 1);
+		top = jp_untrusted_open_folder(AT_FDCWD, *dir ? dir : "/");
+		file = top < 0 ? top : jp_untrusted_open_folder(top, slash + 1);
 	}
 	if (file < 0)
 		file = jp_untrusted_open(path, -1, &size, err);

@@ -181,7 +181,7 @@ const struct jp_jitdump_header *jp_jitdump_header(const struct jp_jitdump *dump)
 	return &dump->header;
 }
 
-uint64_t jp_jitdump_unknown(const struct jp_jitdump *dump)
+uint64_t jp_jitdump_count_unknown(const struct jp_jitdump *dump)
 {
 	return dump->unknown;
 }

@@ -71,7 +71,7 @@ int jp_jitdump_skip(struct jp_jitdump *dump, struct jp_jitdump_gap *gap, struct 
 const unsigned char *jp_jitdump_read_all(struct jp_jitdump *dump, uint64_t *size,
 					 struct jp_error *err);
 /* Returns the number of skipped records of unknown types. */
-uint64_t jp_jitdump_unknown(const struct jp_jitdump *dump);
+uint64_t jp_jitdump_count_unknown(const struct jp_jitdump *dump);
 
 struct jp_jitdump_line {
 	uint64_t addr;

@@ -58,7 +58,7 @@ static void show_progress(const struct jp_perf_reader *reader, uint64_t offset)
 {
 	const uint64_t size = reader->source.size;
 
-	if (!jp_progress_due())
+	if (!jp_progress_is_due())
 		return;
 	if (size == UINT64_MAX)
 		jp_progress_show("%s: %" PRIu64 " MiB", reader->path, offset >> 20);

@@ -60,7 +60,7 @@ int jp_perfdata_error(const struct jp_perfdata_writer *writer)
 	return jp_output_error(writer->output);
 }
 
-int jp_perfdata_id(struct jp_perfdata_writer *writer, unsigned int event, uint64_t id)
+int jp_perfdata_assign_id(struct jp_perfdata_writer *writer, unsigned int event, uint64_t id)
 {
 	struct event *owner = &writer->events[event];
 
@@ -162,7 +162,7 @@ static void put_string(struct jp_perfdata_writer *writer, const char *text)
 static void put_command_line(struct jp_perfdata_writer *writer)
 {
 	char text[4096];
-	ssize_t size = jp_file_text("/proc/self/cmdline", text, sizeof(text));
+	ssize_t size = jp_file_read_text("/proc/self/cmdline", text, sizeof(text));
 	uint32_t count = 0;
 
 	if (size < 0)

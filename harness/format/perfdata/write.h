@@ -23,7 +23,7 @@ struct jp_perfdata_writer *jp_perfdata_create(const char *path,
 					      const struct jp_perfdata_event *events,
 					      unsigned int count, struct jp_error *err);
 /* Assigns @id to the event number @event. Returns 0 or -ENOMEM. */
-int jp_perfdata_id(struct jp_perfdata_writer *writer, unsigned int event, uint64_t id);
+int jp_perfdata_assign_id(struct jp_perfdata_writer *writer, unsigned int event, uint64_t id);
 /* Appends complete records. */
 void jp_perfdata_put(struct jp_perfdata_writer *writer, const void *records, size_t size);
 /* Appends FINISHED_ROUND: promises that later records are not older than the newest record of the

@@ -45,7 +45,7 @@ static int make_named_folder(struct jp_run_dir *dir, const char *path, struct jp
 		if (!S_ISDIR(st.st_mode) || !is_empty(path))
 			return jp_fail(err, EEXIST,
 				       "%s: exists; expected a new or an empty directory", path);
-		ret = jp_trusted_folder(path, dir->path, sizeof(dir->path), err);
+		ret = jp_trusted_find_folder(path, dir->path, sizeof(dir->path), err);
 		if (ret)
 			return ret;
 		/* Another user may meanwhile have replaced the folder by a link. */
@@ -63,10 +63,10 @@ static int make_named_folder(struct jp_run_dir *dir, const char *path, struct jp
 	slash = strrchr(parent, '/');
 	if (slash)
 		*slash = '\0';
-	ret = jp_trusted_folder(!slash            ? "."
-				: slash == parent ? "/"
-						  : parent,
-				real_path, sizeof(real_path), err)
+	ret = jp_trusted_find_folder(!slash            ? "."
+				     : slash == parent ? "/"
+						       : parent,
+				     real_path, sizeof(real_path), err)
 		      ?: jp_path_build(dir->path, sizeof(dir->path), err, "%s/%s",
 				       strcmp(real_path, "/") ? real_path : "",
 				       slash ? slash + 1 : parent);
@@ -80,7 +80,7 @@ static int make_temporary(struct jp_run_dir *dir, struct jp_error *err)
 {
 	const char *tmp = getenv("TMPDIR");
 	char parent[sizeof(dir->path)];
-	int ret = jp_trusted_folder(tmp && *tmp ? tmp : "/tmp", parent, sizeof(parent), err)
+	int ret = jp_trusted_find_folder(tmp && *tmp ? tmp : "/tmp", parent, sizeof(parent), err)
 			  ?: jp_path_build(dir->path, sizeof(dir->path), err, "%s/jitproof.XXXXXX",
 					   strcmp(parent, "/") ? parent : "");
 

@@ -151,7 +151,7 @@ static int load_line(struct jp_shown_files *files, const char *dir, char *line,
 	ret = jp_shown_parse(shown, path, text, size, err);
 	if (!ret && !strchr(shown->file, '/') &&
 	    !jp_path_build(path, sizeof(path), NULL, "%s/%s", dir, shown->file)) {
-		jp_cleanup_close int folder = jp_untrusted_folder(AT_FDCWD, path);
+		jp_cleanup_close int folder = jp_untrusted_open_folder(AT_FDCWD, path);
 
 		shown->folder = folder >= 0;
 	}

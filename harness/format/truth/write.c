@@ -67,12 +67,12 @@ int jp_truth_set_outer_proc(int proc)
 	return 0;
 }
 
-int jp_truth_outer_proc(void)
+int jp_truth_get_outer_proc(void)
 {
 	return outer_proc;
 }
 
-int64_t jp_truth_outer_pid(int pidfd, pid_t pid)
+int64_t jp_truth_find_outer_pid(int pidfd, pid_t pid)
 {
 	char path[64], line[128];
 	int64_t outer_pid = -ESRCH;

@@ -108,9 +108,9 @@ uint32_t jp_truth_frames(enum jp_cfi_status cfi_status, uint64_t word, uint32_t 
  * pids there, since a pid namespace hides them. Returns 0 or -errno. */
 int jp_truth_set_outer_proc(int proc);
 /* Returns the descriptor passed to jp_truth_set_outer_proc(), or -1. */
-int jp_truth_outer_proc(void);
+int jp_truth_get_outer_proc(void);
 /* Returns the outer pid of the process @pidfd, whose pid here is @pid, or -errno. */
-int64_t jp_truth_outer_pid(int pidfd, pid_t pid);
+int64_t jp_truth_find_outer_pid(int pidfd, pid_t pid);
 /* Returns the calling thread's outer ids. */
 struct jp_truth_task_ids jp_truth_get_own_ids(void);
 /* Resets the cached pid and tid. To be called in the child after fork, and in a parent that shared

@@ -180,7 +180,7 @@ bool jp_evidence_next_window(const struct jp_evidence *evidence, uint32_t pid, s
 {
 	const struct jp_intervals *intervals = &evidence->intervals;
 
-	if (!jp_evidence_gated(evidence)) {
+	if (!jp_evidence_is_gated(evidence)) {
 		*window_start = evidence->info.sampling;
 		*window_end = evidence->info.stopped;
 		return !(*cursor)++;

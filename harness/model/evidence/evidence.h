@@ -31,7 +31,7 @@ struct jp_evidence {
 struct jp_evidence *jp_evidence_load(const char *dir, struct jp_error *err);
 void jp_evidence_free(struct jp_evidence *evidence);
 
-static inline bool jp_evidence_gated(const struct jp_evidence *evidence)
+static inline bool jp_evidence_is_gated(const struct jp_evidence *evidence)
 {
 	return evidence->intervals.gate[0] != 0;
 }
@@ -39,7 +39,7 @@ static inline bool jp_evidence_gated(const struct jp_evidence *evidence)
  * `sideband` stops only samples. */
 static inline bool jp_evidence_gates_records(const struct jp_evidence *evidence)
 {
-	return jp_evidence_gated(evidence) && strcmp(evidence->intervals.gate, "sideband") != 0;
+	return jp_evidence_is_gated(evidence) && strcmp(evidence->intervals.gate, "sideband") != 0;
 }
 /* Returns whether the witness's samples can be compared with the capture's: not if the capture
  * samples by breakpoints, which are no clock. */

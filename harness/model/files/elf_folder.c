@@ -46,7 +46,7 @@ struct jp_elf_folder *jp_elf_folder_open(const char *path, struct jp_error *err)
 		jp_fail(err, ENOMEM, "out of memory");
 		return NULL;
 	}
-	folder->fd = jp_untrusted_folder(AT_FDCWD, path);
+	folder->fd = jp_untrusted_open_folder(AT_FDCWD, path);
 	if (folder->fd >= 0)
 		return folder;
 	jp_fail(err, -folder->fd, "%s: expected a folder of ELF files: %s", path,
@@ -113,7 +113,7 @@ static int list_entry(struct jp_elf_folder *folder, int dir, const char *prefix,
 	    jp_path_build(path, sizeof(path), NULL, "%s%s%s", prefix, *prefix ? "/" : "", name))
 		return 0;
 	if (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) {
-		sub = jp_untrusted_folder(dir, name);
+		sub = jp_untrusted_open_folder(dir, name);
 		if (sub < 0)
 			jp_shortage_note(-sub);
 		else
@@ -164,7 +164,7 @@ static int list_folder_once(struct jp_elf_folder *folder)
 
 	if (folder->listed)
 		return 0;
-	ret = list_files(folder, jp_untrusted_folder(folder->fd, "."), "", 0);
+	ret = list_files(folder, jp_untrusted_open_folder(folder->fd, "."), "", 0);
 	folder->by_name = ret ? NULL : calloc(folder->count + 1, sizeof(*folder->by_name));
 	if (!folder->by_name) {
 		forget_files(folder);

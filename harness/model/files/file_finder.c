@@ -50,7 +50,7 @@ int jp_file_finder_open(struct jp_file_finder *finder, const char *elf, const ch
 	if (elf && !(finder->elf_folder = jp_elf_folder_open(elf, err)))
 		return -EINVAL;
 	if (root) {
-		finder->root = jp_untrusted_folder(AT_FDCWD, root);
+		finder->root = jp_untrusted_open_folder(AT_FDCWD, root);
 		if (finder->root < 0)
 			return jp_fail(err, errno, "%s: expected the folder of a copied root: %s",
 				       root, strerror(errno));

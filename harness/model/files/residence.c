@@ -31,7 +31,7 @@ static uint32_t read_inner_pid(uint32_t pid)
 	char path[64], text[4096], *line, *last;
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", pid);
-	if (jp_file_text(path, text, sizeof(text)) <= 0)
+	if (jp_file_read_text(path, text, sizeof(text)) <= 0)
 		return pid;
 	line = strstr(text, "\nNStgid:");
 	if (!line)

@@ -225,7 +225,7 @@ enum jp_cfi_answer jp_jit_cfi_step(struct jp_jit_cfi *jit, const struct jp_code_
 			   regs, read, context);
 }
 
-uint64_t jp_jit_cfi_bad(const struct jp_jit_cfi *jit)
+uint64_t jp_jit_cfi_count_bad(const struct jp_jit_cfi *jit)
 {
 	return jit->nr_bad;
 }

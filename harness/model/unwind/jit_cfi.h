@@ -30,4 +30,4 @@ enum jp_cfi_answer jp_jit_cfi_step(struct jp_jit_cfi *jit, const struct jp_code_
 				   uint64_t addr, struct jp_regs *regs, jp_stack_load read,
 				   void *context);
 /* Returns the number of functions with unusable tables. */
-uint64_t jp_jit_cfi_bad(const struct jp_jit_cfi *jit);
+uint64_t jp_jit_cfi_count_bad(const struct jp_jit_cfi *jit);

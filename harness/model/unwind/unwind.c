@@ -180,8 +180,8 @@ static bool is_in_file(struct jp_unwinder *unwinder, struct jp_mapping *mapping)
 	return entry && entry->cfi;
 }
 
-const struct jp_elf_entry *jp_unwinder_missing(struct jp_unwinder *unwinder,
-					       const struct jp_elf_entry *after)
+const struct jp_elf_entry *jp_unwinder_list_missing(struct jp_unwinder *unwinder,
+						    const struct jp_elf_entry *after)
 {
 	struct jp_elf_entry *entry = (struct jp_elf_entry *)after;
 

@@ -74,8 +74,8 @@ bool jp_unwinder_takes_for_emitted(struct jp_unwinder *unwinder, struct jp_repla
 /* Returns the next file, after @after (NULL: the first one), that walks needed and that is missing,
  * or NULL after the last. */
 struct jp_elf_entry;
-const struct jp_elf_entry *jp_unwinder_missing(struct jp_unwinder *unwinder,
-					       const struct jp_elf_entry *after);
+const struct jp_elf_entry *jp_unwinder_list_missing(struct jp_unwinder *unwinder,
+						    const struct jp_elf_entry *after);
 
 /* Walks the stack of @sample by @method. @capacity has room for @size addresses; out->frames points
  * there, or into the sample. Mappings of a replay point into the unwinder: use one unwinder per

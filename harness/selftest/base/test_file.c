@@ -104,13 +104,14 @@ static void test_small_files(void)
 	char text[8] = "before";
 
 	write_test_file("-17\n", 4);
-	check(jp_file_text(path, text, sizeof(text)) == 4 && !strcmp(text, "-17\n"),
+	check(jp_file_read_text(path, text, sizeof(text)) == 4 && !strcmp(text, "-17\n"),
 	      "a text is read");
 	check(jp_file_number(path, 5) == -17, "a negative number is read");
-	check(jp_file_text(path, text, 3) == 2 && !strcmp(text, "-1"), "a text is cut to size");
+	check(jp_file_read_text(path, text, 3) == 2 && !strcmp(text, "-1"),
+	      "a text is cut to size");
 	write_test_file("none", 4);
 	check(jp_file_number(path, 5) == 5, "the default replaces a file that is not a number");
-	check(jp_file_text("/nowhere/file", text, sizeof(text)) == -ENOENT && !text[0] &&
+	check(jp_file_read_text("/nowhere/file", text, sizeof(text)) == -ENOENT && !text[0] &&
 		      jp_file_number("/nowhere/file", -100) == -100,
 	      "the default replaces a missing file");
 }

@@ -47,7 +47,7 @@ TEST(lost_page)
 	status = run_in_child(touch_lost_page, true);
 	check(WIFEXITED(status) && WEXITSTATUS(status) == JP_EXIT_BROKEN,
 	      "a fault in a watched mapping exits: wait status %x", status);
-	check(jp_file_text(messages, text, sizeof(text)) > 0 &&
+	check(jp_file_read_text(messages, text, sizeof(text)) > 0 &&
 		      !strcmp(text, "jitproof: the file: is full\nleft"),
 	      "the fault is reported: %s", text);
 	status = run_in_child(touch_lost_page, false);

@@ -56,7 +56,7 @@ static void test_file_that_shrinks(void)
 
 	check(WIFEXITED(status) && WEXITSTATUS(status) == JP_EXIT_BROKEN,
 	      "reading a lost page exits: wait status %x", status);
-	check(jp_file_text(messages, text, sizeof(text)) > 0 &&
+	check(jp_file_read_text(messages, text, sizeof(text)) > 0 &&
 		      strstr(text, "the input: became shorter"),
 	      "the loss is reported: %s", text);
 	check(no_output_is_left(), "the unfinished output is removed");

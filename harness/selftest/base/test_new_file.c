@@ -22,7 +22,7 @@ static bool file_has(const char *path, const char *text)
 {
 	char content[32];
 
-	return jp_file_text(path, content, sizeof(content)) >= 0 && !strcmp(content, text);
+	return jp_file_read_text(path, content, sizeof(content)) >= 0 && !strcmp(content, text);
 }
 
 static void test_replacement(const char *path)

@@ -15,7 +15,7 @@ static uint64_t measure_patience(void)
 {
 	const uint64_t begin = jp_clock_now();
 
-	while (!jp_progress_due())
+	while (!jp_progress_is_due())
 		;
 	return jp_clock_now() - begin;
 }
@@ -62,9 +62,9 @@ static void test_terminal(void)
 TEST(progress)
 {
 	unsetenv("COLUMNS");
-	check(!jp_progress_due(), "nothing is due at first");
+	check(!jp_progress_is_due(), "nothing is due at first");
 	check(measure_patience() > 19 * JP_NS_PER_S / 10, "but after two seconds");
 	check(measure_least_patience() < JP_NS_PER_S, "and again soon");
 	test_terminal();
-	check(!jp_progress_due(), "other work has its own two seconds");
+	check(!jp_progress_is_due(), "other work has its own two seconds");
 }

@@ -13,12 +13,13 @@ enum { USER = 12321 };
 
 static char folder[128], file[128];
 
-/* Checks that jp_trusted_file() gives @answer and the file's real path or, on error, @reason. */
+/* Checks that jp_trusted_find_file() gives @answer and the file's real path or, on error, @reason.
+ */
 static void check_file(const char *path, int answer, const char *reason, const char *label)
 {
 	struct jp_error err = {""};
 	char target[4096] = "";
-	int got = jp_trusted_file(path, target, sizeof(target), &err);
+	int got = jp_trusted_find_file(path, target, sizeof(target), &err);
 
 	check(got == answer && (got ? strstr(err.text, reason) != NULL : !strcmp(target, file)),
 	      "%s: %s", label, got ? err.text : target);
@@ -82,19 +83,22 @@ static void test_folders(const char *link)
 	struct jp_error err = {""};
 	char target[4096];
 
-	check(!jp_trusted_folder(folder, target, sizeof(target), &err) && !strcmp(target, folder),
+	check(!jp_trusted_find_folder(folder, target, sizeof(target), &err) &&
+		      !strcmp(target, folder),
 	      "a folder is trusted");
-	check(jp_trusted_folder(link, target, sizeof(target), &err) == -EINVAL,
+	check(jp_trusted_find_folder(link, target, sizeof(target), &err) == -EINVAL,
 	      "a link to a file is not a folder: %s", err.text);
-	check(!jp_trusted_folder("/", target, sizeof(target), &err) && !strcmp(target, "/"),
+	check(!jp_trusted_find_folder("/", target, sizeof(target), &err) && !strcmp(target, "/"),
 	      "the root folder is trusted");
-	check(!jp_trusted_programs(folder, target, sizeof(target), &err) && !strcmp(target, folder),
+	check(!jp_trusted_find_programs(folder, target, sizeof(target), &err) &&
+		      !strcmp(target, folder),
 	      "a folder is trusted for programs");
-	check(!chmod(folder, 01777) && !jp_trusted_folder(folder, target, sizeof(target), &err) &&
-		      jp_trusted_programs(folder, target, sizeof(target), &err) == -EPERM,
+	check(!chmod(folder, 01777) &&
+		      !jp_trusted_find_folder(folder, target, sizeof(target), &err) &&
+		      jp_trusted_find_programs(folder, target, sizeof(target), &err) == -EPERM,
 	      "a sticky folder is trusted, but not for programs: %s", err.text);
 	check(!chmod(folder, 0777) &&
-		      jp_trusted_folder(folder, target, sizeof(target), &err) == -EPERM,
+		      jp_trusted_find_folder(folder, target, sizeof(target), &err) == -EPERM,
 	      "a folder anyone can write is refused: %s", err.text);
 }
 

@@ -16,43 +16,44 @@ TEST(event_owners)
 {
 	struct jp_map owners = {0};
 
-	check(!jp_event_owner_duplicate(&owners, 11, 10, 100, true), "an inherited record is kept");
-	check(jp_event_owner_duplicate(&owners, 11, 9, 101, true),
+	check(!jp_event_owner_is_duplicate(&owners, 11, 10, 100, true),
+	      "an inherited record is kept");
+	check(jp_event_owner_is_duplicate(&owners, 11, 9, 101, true),
 	      "the same from another ancestor's event is a duplicate");
-	check(!jp_event_owner_duplicate(&owners, 11, 10, 102, true),
+	check(!jp_event_owner_is_duplicate(&owners, 11, 10, 102, true),
 	      "the first ancestor's event keeps reporting the thread");
-	jp_event_owner_direct(&owners, 11, 200);
-	check(!jp_event_owner_duplicate(&owners, 11, 10, 199, true),
+	jp_event_owner_add_direct(&owners, 11, 200);
+	check(!jp_event_owner_is_duplicate(&owners, 11, 10, 199, true),
 	      "it does so until the thread's own event starts");
-	check(jp_event_owner_duplicate(&owners, 11, 9, 199, true),
+	check(jp_event_owner_is_duplicate(&owners, 11, 9, 199, true),
 	      "another ancestor's is a duplicate until then too");
-	check(!jp_event_owner_duplicate(&owners, 11, 11, 200, true),
+	check(!jp_event_owner_is_duplicate(&owners, 11, 11, 200, true),
 	      "from then on the thread's own event reports it");
-	check(jp_event_owner_duplicate(&owners, 11, 10, 200, true),
+	check(jp_event_owner_is_duplicate(&owners, 11, 10, 200, true),
 	      "the ancestor's is a duplicate from then on");
 	jp_event_owner_exit(&owners, 11, 300);
-	check(jp_event_owner_duplicate(&owners, 11, 10, 300, true),
+	check(jp_event_owner_is_duplicate(&owners, 11, 10, 300, true),
 	      "it stays a duplicate up to the thread's exit");
-	check(jp_event_owner_ended(&owners, 11, 10, 150) &&
-		      !jp_event_owner_ended(&owners, 11, 11, 150),
+	check(jp_event_owner_has_ended(&owners, 11, 10, 150) &&
+		      !jp_event_owner_has_ended(&owners, 11, 11, 150),
 	      "an exit recorded again by another event is recognized");
-	check(!jp_event_owner_ended(&owners, 11, 10, 301) &&
-		      !jp_event_owner_ended(&owners, 12, 10, 0),
+	check(!jp_event_owner_has_ended(&owners, 11, 10, 301) &&
+		      !jp_event_owner_has_ended(&owners, 12, 10, 0),
 	      "records of a later thread or of an unknown one are not");
-	check(!jp_event_owner_duplicate(&owners, 11, 10, 301, true),
+	check(!jp_event_owner_is_duplicate(&owners, 11, 10, 301, true),
 	      "a new thread with the same tid starts anew");
 	jp_map_free(&owners);
 
-	jp_event_owner_direct(&owners, 21, UINT64_MAX);
-	check(!jp_event_owner_duplicate(&owners, 21, 20, 100, false) &&
-		      !jp_event_owner_duplicate(&owners, 21, 21, 100, false),
+	jp_event_owner_add_direct(&owners, 21, UINT64_MAX);
+	check(!jp_event_owner_is_duplicate(&owners, 21, 20, 100, false) &&
+		      !jp_event_owner_is_duplicate(&owners, 21, 21, 100, false),
 	      "sideband: nothing is a duplicate while events are being enabled");
-	check(!jp_event_owner_duplicate(&owners, 22, 21, 110, false) &&
-		      !jp_event_owner_duplicate(&owners, 22, 20, 110, false),
+	check(!jp_event_owner_is_duplicate(&owners, 22, 21, 110, false) &&
+		      !jp_event_owner_is_duplicate(&owners, 22, 20, 110, false),
 	      "sideband: nor is a child's record until then");
-	jp_event_owner_direct(&owners, 21, 150);
-	check(!jp_event_owner_duplicate(&owners, 22, 20, 149, false) &&
-		      jp_event_owner_duplicate(&owners, 22, 20, 150, false),
+	jp_event_owner_add_direct(&owners, 21, 150);
+	check(!jp_event_owner_is_duplicate(&owners, 22, 20, 149, false) &&
+		      jp_event_owner_is_duplicate(&owners, 22, 20, 150, false),
 	      "sideband: a child's is a duplicate once all events are enabled");
 	jp_map_free(&owners);
 }
@@ -139,8 +140,8 @@ TEST(written_file)
 	check(!access(scratch_folder(), W_OK), "a folder for the file is made");
 	if (!check(writer, "the file is created %s", err.text))
 		return;
-	jp_perfdata_id(writer, 0, 6);
-	jp_perfdata_id(writer, 1, 7);
+	jp_perfdata_assign_id(writer, 0, 6);
+	jp_perfdata_assign_id(writer, 1, 7);
 	/* In each round, the records of one ring come before those of the other. */
 	for (uint64_t created = 1; created <= PAIRS; created += ROUND) {
 		for (uint64_t i = created; i < created + ROUND; i++)

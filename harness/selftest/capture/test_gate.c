@@ -262,8 +262,8 @@ static void run_backfill(bool some, struct backfilled *backfilled, const void *r
 	recorder.writer = jp_perfdata_create(path, event, JP_STREAMS, &err);
 	backfill = jp_backfill_new(&err);
 	recorder.opened.some_id[JP_SIDEBAND] = 7;
-	jp_perfdata_id(recorder.writer, JP_SIDEBAND, 7);
-	jp_perfdata_id(recorder.writer, JP_SAMPLING, 8);
+	jp_perfdata_assign_id(recorder.writer, JP_SIDEBAND, 7);
+	jp_perfdata_assign_id(recorder.writer, JP_SAMPLING, 8);
 	check(!jp_snapshot_read(&session, getpid(), &within_done, &reading, &err) &&
 		      !jp_procmaps_parse(reading.bytes, reading.size, &maps, &count, &err),
 	      "our own maps are read %s", err.text);

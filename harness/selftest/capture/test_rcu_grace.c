@@ -11,9 +11,9 @@ static bool wait_for_grace(const struct jp_grace *grace)
 {
 	const uint64_t end = jp_clock_now() + 30 * JP_NS_PER_S;
 
-	while (!jp_grace_passed(grace) && jp_clock_now() < end)
+	while (!jp_grace_has_passed(grace) && jp_clock_now() < end)
 		sched_yield();
-	return jp_grace_passed(grace);
+	return jp_grace_has_passed(grace);
 }
 
 TEST(rcu_grace)
@@ -21,12 +21,12 @@ TEST(rcu_grace)
 	struct jp_grace grace;
 	struct jp_error err;
 
-	check(!jp_grace_start(&grace, &err) && jp_grace_passed(&grace),
+	check(!jp_grace_start(&grace, &err) && jp_grace_has_passed(&grace),
 	      "without a request no grace period is pending");
 	if (!grace.runs) {
 		check(true, "a requested grace period passes # SKIP no membarrier()");
 		jp_grace_ask(&grace);
-		check(jp_grace_passed(&grace), "without membarrier() a request passes at once");
+		check(jp_grace_has_passed(&grace), "without membarrier() a request passes at once");
 		return;
 	}
 	for (int i = 0; i < 3; i++) {

@@ -162,7 +162,7 @@ static void print_jitdump(struct jp_json *json, const char *path)
 		jp_json_end(json);
 	}
 	jp_json_end(json);
-	jp_json_u64(json, "unknown", dump ? jp_jitdump_unknown(dump) : 0);
+	jp_json_u64(json, "unknown", dump ? jp_jitdump_count_unknown(dump) : 0);
 	jp_json_string(json, "error", ret ? err.text : NULL);
 	jp_jitdump_close(dump);
 }
@@ -266,7 +266,7 @@ static struct dump_end read_dump(const char *path, size_t max)
 		end.sum = (end.sum * 31 + record.type) * 31 + record.offset + record.time;
 	}
 	end.clean = dump && ret == 0;
-	end.skipped = dump ? jp_jitdump_unknown(dump) : 0;
+	end.skipped = dump ? jp_jitdump_count_unknown(dump) : 0;
 	jp_jitdump_close(dump);
 	return end;
 }

@@ -176,7 +176,7 @@ static int write_file(const char *path, struct jp_error *err)
 
 	if (!write_file)
 		return -ENOMEM;
-	ret = jp_perfdata_id(write_file, 1, 7);
+	ret = jp_perfdata_assign_id(write_file, 1, 7);
 	if (ret)
 		jp_fail(err, -ret, "an id");
 	jp_perfdata_round(write_file);

@@ -39,7 +39,7 @@ static const char *read_below(int root, const char *path)
 
 static void test_copied_root(const char *descriptor)
 {
-	jp_cleanup_close int root = jp_untrusted_folder(AT_FDCWD, scratch_folder());
+	jp_cleanup_close int root = jp_untrusted_open_folder(AT_FDCWD, scratch_folder());
 
 	check(!strcmp(read_below(root, "/jit-17.dump"),
 		      "/jit-17.dump: offset 0: expected a jitdump header of 40 bytes, the file "

@@ -57,8 +57,8 @@ static size_t elf_made_put(struct elf_made *made, const void *bytes, size_t size
 }
 
 /* Appends a section of @size bytes, whose address is its file offset. Returns its header. */
-static Elf64_Shdr *elf_made_section(struct elf_made *made, const char *name, uint32_t type,
-				    const void *bytes, size_t size)
+static Elf64_Shdr *elf_made_add_section(struct elf_made *made, const char *name, uint32_t type,
+					const void *bytes, size_t size)
 {
 	size_t offset = elf_made_put(made, bytes, type == SHT_NOBITS ? 0 : size);
 	Elf64_Shdr *head = &made->sections[made->count];
@@ -119,10 +119,9 @@ struct made_symbol {
 
 /* Appends a string table, and a section @section_name with the symbol table. Returns the header of
  * the symbol table. */
-__attribute__((unused)) static Elf64_Shdr *elf_made_symbols(struct elf_made *made,
-							    const char *section_name, uint32_t type,
-							    const struct made_symbol *symbols,
-							    size_t count)
+__attribute__((unused)) static Elf64_Shdr *
+elf_made_add_symbols(struct elf_made *made, const char *section_name, uint32_t type,
+		     const struct made_symbol *symbols, size_t count)
 {
 	Elf64_Sym table[32] = {0};
 	char names[512] = "";
@@ -141,24 +140,25 @@ __attribute__((unused)) static Elf64_Shdr *elf_made_symbols(struct elf_made *mad
 		length +=
 			snprintf(names + length, sizeof(names) - length, "%s", symbols[i].name) + 1;
 	}
-	elf_made_section(made, ".strtab", SHT_STRTAB, names, length)->sh_flags = 0;
-	head = elf_made_section(made, section_name, type, table, count * sizeof(*table));
+	elf_made_add_section(made, ".strtab", SHT_STRTAB, names, length)->sh_flags = 0;
+	head = elf_made_add_section(made, section_name, type, table, count * sizeof(*table));
 	head->sh_link = made->count - 2;
 	head->sh_entsize = sizeof(*table);
 	return head;
 }
 
 /* Begins a file with .text and a .symtab of @symbols. */
-__attribute__((unused)) static void elf_made_code(struct elf_made *made, uint16_t machine,
-						  const struct made_symbol *symbols, size_t count)
+__attribute__((unused)) static void elf_made_add_code(struct elf_made *made, uint16_t machine,
+						      const struct made_symbol *symbols,
+						      size_t count)
 {
 	static const unsigned char code[ELF_MADE_CODE];
 
 	elf_made_begin(made, machine);
-	elf_made_section(made, ".text", SHT_PROGBITS, code, sizeof(code))->sh_flags |=
+	elf_made_add_section(made, ".text", SHT_PROGBITS, code, sizeof(code))->sh_flags |=
 		SHF_EXECINSTR;
 	if (count)
-		elf_made_symbols(made, ".symtab", SHT_SYMTAB, symbols, count);
+		elf_made_add_symbols(made, ".symtab", SHT_SYMTAB, symbols, count);
 }
 
 /* Copies the file into *@bytes, exactly as large as the file so that ASan detects overruns. */

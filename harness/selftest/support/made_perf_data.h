@@ -61,8 +61,8 @@ enum { PERF_FILE_ZSTD = 0 };
 #endif
 
 /* Appends a COMPRESSED record of a zstd frame with one raw block of @size bytes, less than 256. */
-__attribute__((unused)) static void perf_file_compressed(struct perf_file *file, const void *bytes,
-							 size_t size)
+__attribute__((unused)) static void perf_file_add_compressed(struct perf_file *file,
+							     const void *bytes, size_t size)
 {
 	unsigned char frame[9 + 255] = {0x28,
 					0xb5,
@@ -84,7 +84,7 @@ static void perf_file_end_data(struct perf_file *file)
 }
 
 /* Shortens the header of a whole file to the old layout without feature bits. */
-__attribute__((unused)) static void perf_file_old_header(struct perf_file *file)
+__attribute__((unused)) static void perf_file_shorten_header(struct perf_file *file)
 {
 	enum { OLD = offsetof(struct jp_perf_file_header, features) };
 	struct jp_perf_file_header *header = perf_file_header(file);
@@ -104,8 +104,9 @@ struct perf_file_feature {
 };
 
 /* Appends feature sections, which must be in the order of their numbers. */
-__attribute__((unused)) static void
-perf_file_features(struct perf_file *file, const struct perf_file_feature *features, size_t count)
+__attribute__((unused)) static void perf_file_add_features(struct perf_file *file,
+							   const struct perf_file_feature *features,
+							   size_t count)
 {
 	size_t table = file->size;
 	struct jp_perf_section section;

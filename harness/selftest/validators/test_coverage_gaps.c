@@ -68,7 +68,7 @@ static size_t count_differences(uint64_t *chance)
 		const uint64_t time = check_random(chance) % (2 * TIMES);
 
 		if (has_spans(&spans, pid))
-			nr_different += jp_gaps_first(&gaps, pid, start, end, time) !=
+			nr_different += jp_gaps_find_first(&gaps, pid, start, end, time) !=
 					walk_to_gap(&spans, slack, pid, start, end, time);
 	}
 	jp_gaps_free(&gaps);

@@ -31,7 +31,7 @@ TEST(samples_moved_between_threads)
 		struct jp_findings findings = {.nr_metrics = 0};
 		char begin[64];
 
-		if (jp_summed_weights_due(&weights, &evidence) ||
+		if (jp_summed_weights_expect(&weights, &evidence) ||
 		    jp_summed_weights_add(&weights, PID, PID + whose, THREADS * DUE, true, false) ||
 		    jp_summed_weights_judge(&weights, &findings))
 			exit(99);
@@ -55,9 +55,9 @@ TEST(missing)
 {
 	const struct jp_summed_weight weight = {.samples = 900, .expected = 1000, .steps = 0};
 	const struct jp_summed_weight more = {.samples = 1100, .expected = 1000, .steps = 0};
-	const double missing = jp_summed_missing(&weight, 1);
+	const double missing = jp_summed_get_missing(&weight, 1);
 
 	check(missing >= 100 && missing < 110, "900 of 1000 samples: at most %.1f are missing",
 	      missing);
-	check(jp_summed_missing(&more, 1) == 0, "1100 of 1000 samples: none is missing");
+	check(jp_summed_get_missing(&more, 1) == 0, "1100 of 1000 samples: none is missing");
 }

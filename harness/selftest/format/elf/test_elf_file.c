@@ -24,7 +24,7 @@ static size_t put_note(size_t offset, const char name[4], uint32_t type, uint32_
 
 static void begin_file(void)
 {
-	elf_made_code(&made, EM_X86_64, NULL, 0);
+	elf_made_add_code(&made, EM_X86_64, NULL, 0);
 	memset(note, 0, sizeof(note));
 }
 
@@ -50,7 +50,7 @@ static void check_note(const char *name, uint32_t type, uint32_t id_size, unsign
 
 	begin_file();
 	size = put_note(0, name, type, id_size);
-	elf_made_section(&made, ".note", SHT_NOTE, note, size);
+	elf_made_add_section(&made, ".note", SHT_NOTE, note, size);
 	elf_made_end(&made);
 	check_id(expected, label);
 }
@@ -67,12 +67,12 @@ TEST(build_ids)
 	check_note("GNU", NT_GNU_ABI_TAG, 16, 0, "a note of another type");
 	begin_file();
 	size = put_note(put_note(0, "GNU", NT_GNU_ABI_TAG, 4), "GNU", NT_GNU_BUILD_ID, 8);
-	elf_made_section(&made, ".note", SHT_NOTE, note, size);
+	elf_made_add_section(&made, ".note", SHT_NOTE, note, size);
 	elf_made_end(&made);
 	check_id(8, "a build id behind another note");
 	begin_file();
 	put_note(0, "GNU", NT_GNU_BUILD_ID, 20);
-	elf_made_section(&made, ".note", SHT_NOTE, note, 30);
+	elf_made_add_section(&made, ".note", SHT_NOTE, note, 30);
 	elf_made_end(&made);
 	check_id(0, "a note cut off by its section");
 	begin_file();
@@ -143,7 +143,8 @@ TEST(frames)
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		begin_file();
-		elf_made_section(&made, ".eh_frame", table[i].type, table[i].bytes, table[i].size)
+		elf_made_add_section(&made, ".eh_frame", table[i].type, table[i].bytes,
+				     table[i].size)
 			->sh_flags |= table[i].flags;
 		elf_made_end(&made);
 		check_extraction(table[i].result, table[i].reason, table[i].label);

@@ -56,7 +56,7 @@ TEST(kinds)
 		{"no_section", 0x80, 8, STT_FUNC, STV_DEFAULT, 77},
 	};
 
-	elf_made_code(&made, EM_X86_64, symbols, sizeof(symbols) / sizeof(*symbols));
+	elf_made_add_code(&made, EM_X86_64, symbols, sizeof(symbols) / sizeof(*symbols));
 	check_symbols("function+10:8 object+20:8 chosen+30:8 label+40:8 hidden_function+60:8",
 		      "functions, objects and visible labels count");
 }
@@ -71,11 +71,11 @@ TEST(sections_of_symbols)
 		{"unloaded", ELF_MADE_CODE + 24, 8, STT_FUNC, STV_DEFAULT, 4},
 	};
 
-	elf_made_code(&made, EM_X86_64, NULL, 0);
-	elf_made_section(&made, ".init", SHT_PROGBITS, "123456789012345", 16);
-	elf_made_section(&made, ".rodata", SHT_PROGBITS, "1234567", 8);
-	elf_made_section(&made, ".comment", SHT_PROGBITS, "1234567", 8)->sh_flags = 0;
-	elf_made_symbols(&made, ".symtab", SHT_SYMTAB, symbols, 5);
+	elf_made_add_code(&made, EM_X86_64, NULL, 0);
+	elf_made_add_section(&made, ".init", SHT_PROGBITS, "123456789012345", 16);
+	elf_made_add_section(&made, ".rodata", SHT_PROGBITS, "1234567", 8);
+	elf_made_add_section(&made, ".comment", SHT_PROGBITS, "1234567", 8)->sh_flags = 0;
+	elf_made_add_symbols(&made, ".symtab", SHT_SYMTAB, symbols, 5);
 	check_symbols("in_text+0:8 function+108:8 in_data+110:8", "symbols in code and data count");
 }
 
@@ -103,7 +103,8 @@ TEST(mapping_symbols)
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		elf_made_code(&made, table[i].machine, symbols, sizeof(symbols) / sizeof(*symbols));
+		elf_made_add_code(&made, table[i].machine, symbols,
+				  sizeof(symbols) / sizeof(*symbols));
 		check_symbols(table[i].expected, table[i].name);
 	}
 }
@@ -121,7 +122,7 @@ TEST(sizes)
 	const struct jp_elf_symbol *last;
 	uint64_t text;
 
-	elf_made_code(&made, EM_X86_64, symbols, sizeof(symbols) / sizeof(*symbols));
+	elf_made_add_code(&made, EM_X86_64, symbols, sizeof(symbols) / sizeof(*symbols));
 	text = made.sections[ELF_MADE_TEXT].sh_offset;
 	if (!check(!elf_made_read(&made, &found, NULL) && found.count == 3,
 		   "one symbol per address counts"))
@@ -149,13 +150,13 @@ TEST(long_names)
 	struct jp_error err = {""};
 	Elf64_Shdr *head;
 
-	elf_made_code(&made, EM_X86_64, NULL, 0);
+	elf_made_add_code(&made, EM_X86_64, NULL, 0);
 	memset(names + 1, 'x', LENGTH);
 	for (int i = 0; i < COUNT; i++)
 		table[i] =
 			(Elf64_Sym){1, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, ELF_MADE_TEXT, i, 1};
-	elf_made_section(&made, ".strtab", SHT_STRTAB, names, sizeof(names))->sh_flags = 0;
-	head = elf_made_section(&made, ".symtab", SHT_SYMTAB, table, sizeof(table));
+	elf_made_add_section(&made, ".strtab", SHT_STRTAB, names, sizeof(names))->sh_flags = 0;
+	head = elf_made_add_section(&made, ".symtab", SHT_SYMTAB, table, sizeof(table));
 	head->sh_link = made.count - 2;
 	head->sh_entsize = sizeof(*table);
 	check(elf_made_read(&made, &symbols, &err) == -E2BIG &&
@@ -172,27 +173,27 @@ TEST(broken_tables)
 	enum { STRTAB = 2, SYMTAB = 3 };
 	Elf64_Sym *symbol;
 
-	elf_made_code(&made, EM_X86_64, &one, 1);
+	elf_made_add_code(&made, EM_X86_64, &one, 1);
 	made.sections[SYMTAB].sh_entsize = 0;
 	check_refusal("ELF symbol table of 24 bytes is not readable", "entries of 0 bytes");
-	elf_made_code(&made, EM_X86_64, &one, 1);
+	elf_made_add_code(&made, EM_X86_64, &one, 1);
 	made.sections[SYMTAB].sh_size = 1 << 30;
 	check_refusal("ELF symbol table of 1073741824 bytes is not readable",
 		      "a table beyond the file");
-	elf_made_code(&made, EM_X86_64, &one, 1);
+	elf_made_add_code(&made, EM_X86_64, &one, 1);
 	made.sections[SYMTAB].sh_link = ELF_MADE_TEXT;
 	check_refusal("ELF symbol 0: a name or size beyond the file", "no table of names");
-	elf_made_code(&made, EM_X86_64, &one, 1);
+	elf_made_add_code(&made, EM_X86_64, &one, 1);
 	symbol = (void *)(made.bytes + made.sections[SYMTAB].sh_offset);
 	symbol->st_name = 1000;
 	check_refusal("ELF symbol 0: a name or size beyond the file", "a name beyond its table");
-	elf_made_code(&made, EM_X86_64, &wraps, 1);
+	elf_made_add_code(&made, EM_X86_64, &wraps, 1);
 	check_refusal("ELF symbol 0: a name or size beyond the file",
 		      "a size beyond all addresses");
-	elf_made_code(&made, EM_X86_64, &one, 1);
+	elf_made_add_code(&made, EM_X86_64, &one, 1);
 	made.sections[SYMTAB].sh_type = SHT_PROGBITS;
 	check_symbols("", "a section of another type called .symtab is ignored");
-	elf_made_code(&made, EM_X86_64, &one, 1);
+	elf_made_add_code(&made, EM_X86_64, &one, 1);
 	made.head.e_machine = EM_X86_64;
 	elf_made_end(&made);
 	memset(made.bytes, 0, 4);
@@ -213,7 +214,7 @@ TEST(debug_file)
 	struct jp_elf_symbols found;
 	uint64_t text;
 
-	elf_made_code(&made, EM_X86_64, NULL, 0);
+	elf_made_add_code(&made, EM_X86_64, NULL, 0);
 	text = made.sections[ELF_MADE_TEXT].sh_addr;
 	made.segments[0] = (Elf64_Phdr){.p_type = PT_LOAD,
 					.p_offset = text + 0x40,
@@ -222,9 +223,9 @@ TEST(debug_file)
 					.p_memsz = ELF_MADE_CODE};
 	elf_made_end(&made);
 	runtime = elf_made_input(&made, &bytes);
-	elf_made_code(&made, EM_X86_64, symbols, 2);
+	elf_made_add_code(&made, EM_X86_64, symbols, 2);
 	made.sections[ELF_MADE_TEXT].sh_type = SHT_NOBITS;
-	elf_made_section(&made, ".bss", SHT_NOBITS, NULL, 0x1000);
+	elf_made_add_section(&made, ".bss", SHT_NOBITS, NULL, 0x1000);
 	elf_made_end(&made);
 	file = elf_made_input(&made, &debug);
 	if (!check(!jp_elf_symbols(&file, &runtime, &found, NULL) && found.count == 1,

@@ -15,14 +15,14 @@ static void begin_with_function(uint64_t size, const char *relocations, uint64_t
 	const struct made_symbol symbol = {"f", 0x10, size, STT_FUNC, STV_DEFAULT, ELF_MADE_TEXT};
 	static const unsigned char bytes[64];
 
-	elf_made_code(&made, EM_X86_64, &symbol, 1);
-	elf_made_symbols(&made, ".dynsym", SHT_DYNSYM, &symbol, 1);
-	elf_made_section(&made, relocations, SHT_RELA, bytes, 48)->sh_entsize = 24;
-	elf_made_section(&made, ".plt", SHT_PROGBITS, bytes, 48)->sh_entsize = entsize;
+	elf_made_add_code(&made, EM_X86_64, &symbol, 1);
+	elf_made_add_symbols(&made, ".dynsym", SHT_DYNSYM, &symbol, 1);
+	elf_made_add_section(&made, relocations, SHT_RELA, bytes, 48)->sh_entsize = 24;
+	elf_made_add_section(&made, ".plt", SHT_PROGBITS, bytes, 48)->sh_entsize = entsize;
 	if (sec)
-		elf_made_section(&made, ".plt.sec", SHT_PROGBITS, bytes, 32);
+		elf_made_add_section(&made, ".plt.sec", SHT_PROGBITS, bytes, 32);
 	if (is_function)
-		elf_made_section(&made, ".plt.got", SHT_PROGBITS, bytes, 16)->sh_entsize = 8;
+		elf_made_add_section(&made, ".plt.got", SHT_PROGBITS, bytes, 16)->sh_entsize = 8;
 }
 
 static void begin_plt(const char *relocations, uint64_t entsize, bool sec, bool is_function)
@@ -93,9 +93,9 @@ TEST(symbol_tables)
 	struct jp_elf_tables tables;
 	struct jp_elf_input file;
 
-	elf_made_code(&made, EM_X86_64, &symbol, 1);
-	elf_made_symbols(&made, ".dynsym", SHT_SYMTAB, &symbol, 1);
-	elf_made_section(&made, ".gnu_debugdata", SHT_PROGBITS, "1234567", 8);
+	elf_made_add_code(&made, EM_X86_64, &symbol, 1);
+	elf_made_add_symbols(&made, ".dynsym", SHT_SYMTAB, &symbol, 1);
+	elf_made_add_section(&made, ".gnu_debugdata", SHT_PROGBITS, "1234567", 8);
 	elf_made_end(&made);
 	file = elf_made_input(&made, &bytes);
 	tables = jp_elf_tables(&file);
@@ -137,9 +137,9 @@ TEST(debuglink)
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		bool has_link;
 
-		elf_made_code(&made, EM_X86_64, NULL, 0);
-		elf_made_section(&made, ".gnu_debuglink", SHT_PROGBITS, table[i].bytes,
-				 table[i].size);
+		elf_made_add_code(&made, EM_X86_64, NULL, 0);
+		elf_made_add_section(&made, ".gnu_debuglink", SHT_PROGBITS, table[i].bytes,
+				     table[i].size);
 		elf_made_end(&made);
 		free(bytes);
 		file = elf_made_input(&made, &bytes);
@@ -147,8 +147,8 @@ TEST(debuglink)
 		check(has_link == !!table[i].name && (!has_link || !strcmp(name, table[i].name)),
 		      "%s", table[i].label);
 	}
-	elf_made_code(&made, EM_X86_64, NULL, 0);
-	elf_made_section(&made, ".gnu_debuglink", SHT_NOBITS, NULL, 12);
+	elf_made_add_code(&made, EM_X86_64, NULL, 0);
+	elf_made_add_section(&made, ".gnu_debuglink", SHT_NOBITS, NULL, 12);
 	elf_made_end(&made);
 	free(bytes);
 	file = elf_made_input(&made, &bytes);

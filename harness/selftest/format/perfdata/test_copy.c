@@ -244,7 +244,7 @@ TEST(aux_records)
 		put_aux(8);
 		perf_file_end_data(&file);
 		if (with_aux)
-			perf_file_features(&file, &feature, 1);
+			perf_file_add_features(&file, &feature, 1);
 		if (!copy_file(with_aux ? "AUX data with a table" : "AUX data without one"))
 			return;
 		table = find_feature(JP_PERF_FEATURE_AUXTRACE, &size);
@@ -271,7 +271,7 @@ TEST(old_header)
 	begin_file();
 	put_sample(0, 0x1000);
 	perf_file_end_data(&file);
-	perf_file_old_header(&file);
+	perf_file_shorten_header(&file);
 	check(copy_file("an old header") && found.count == 1 && found.ips[0] == 0x1000 &&
 		      !found.header.features[0] && !found.header.features[1] &&
 		      !found.header.features[2],

@@ -84,7 +84,7 @@ TEST(bad_records)
 		perf_file_record(&file, table[i].type, 0, table[i].body, table[i].size);
 		put_name(&file);
 		perf_file_end_data(&file);
-		perf_file_features(&file, &feature, 1);
+		perf_file_add_features(&file, &feature, 1);
 		check(jp_perfdata_read(perf_file_store(&file, "perf.data"), count_name, &counts,
 				       NULL, &err) < 0 &&
 			      strstr(err.text, "perf.data: offset 240: ") &&
@@ -130,7 +130,7 @@ static bool is_sleeping(pid_t pid)
 	const char *behind;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	behind = jp_file_text(path, text, sizeof(text)) < 0 ? NULL : strrchr(text, ')');
+	behind = jp_file_read_text(path, text, sizeof(text)) < 0 ? NULL : strrchr(text, ')');
 	return behind && behind[2] == 'S';
 }
 
@@ -198,8 +198,8 @@ TEST(split_records)
 		struct names_seen counts;
 
 		begin_file();
-		perf_file_compressed(&file, inner.bytes, first_size);
-		perf_file_compressed(&file, inner.bytes + first_size, inner.size - first_size);
+		perf_file_add_compressed(&file, inner.bytes, first_size);
+		perf_file_add_compressed(&file, inner.bytes + first_size, inner.size - first_size);
 		perf_file_end_data(&file);
 		nr_good += !read_all(&counts, &summary, &err) && counts.nr_names == 3 &&
 			   !counts.nr_wrong && summary.records == 6 && summary.own_records == 3;
@@ -258,7 +258,7 @@ TEST(short_feature)
 		begin_file();
 		put_name(&file);
 		perf_file_end_data(&file);
-		perf_file_features(&file, &feature, 1);
+		perf_file_add_features(&file, &feature, 1);
 		ret = read_all(&counts, &summary, &err);
 		check(size < 4 ? ret < 0 && strstr(err.text, "expected at least 4 bytes")
 			       : !ret && counts.nr_names == 1 && !*summary.arch,

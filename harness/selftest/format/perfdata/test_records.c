@@ -261,7 +261,7 @@ static void test_misalignment(uint16_t shift)
 	writer = jp_perfdata_create(name, events, 1, &err);
 	if (!check(writer, "a file is created %s", err.text))
 		return;
-	jp_perfdata_id(writer, 0, ID);
+	jp_perfdata_assign_id(writer, 0, ID);
 	memcpy(bytes, &odd_record, sizeof(odd_record));
 	jp_perfdata_put(writer, bytes, odd_record.size);
 	for (size_t i = 0; i < RECORDS; i++) {

@@ -34,7 +34,7 @@ static void begin_file(const char *stack, size_t size, bool is_packed)
 	perf_file_record(&sample, JP_PERF_RECORD_SAMPLE, JP_PERF_MISC_USER, body, sizeof(body));
 	perf_file_begin(&file, &attr);
 	if (is_packed)
-		perf_file_compressed(&file, sample.bytes, sample.size);
+		perf_file_add_compressed(&file, sample.bytes, sample.size);
 	else
 		perf_file_put(&file, sample.bytes, sample.size);
 	perf_file_end_data(&file);
@@ -133,7 +133,7 @@ TEST(features)
 	size_t size;
 
 	begin_file("", 0, false);
-	perf_file_features(&file, all, 4);
+	perf_file_add_features(&file, all, 4);
 	check(!reduce_file(&reduced, &err), "features are removed %s", err.text);
 	check(reduced.commands.count == 2 && !strcmp(reduced.commands.words[0], "one") &&
 		      !strcmp(reduced.commands.words[1], "two"),
@@ -164,7 +164,7 @@ TEST(old_header)
 	size_t size;
 
 	begin_file("\0AB=value and more", 18, false);
-	perf_file_old_header(&file);
+	perf_file_shorten_header(&file);
 	check(!reduce_file(&reduced, &err) && reduced.variables.count == 1,
 	      "a file with an old header is reduced %s", err.text);
 	jp_reduced_free(&reduced);
@@ -208,18 +208,18 @@ TEST(refusals)
 
 	for (size_t i = 0; i < 2; i++) {
 		begin_file("", 0, false);
-		perf_file_features(&file, one, 1);
+		perf_file_add_features(&file, one, 1);
 		memcpy(file.bytes + perf_file_header(&file)->data.offset +
 			       perf_file_header(&file)->data.size,
 		       &places[i].section, sizeof(places[i].section));
 		check_refusal(places[i].label, places[i].words);
 	}
 	begin_file("", 0, false);
-	perf_file_features(&file, command, 1);
+	perf_file_add_features(&file, command, 1);
 	check_refusal("a command line of more than 1 MiB", "a command line of 1048577 bytes");
 	perf_file_begin(&file, &(struct jp_perf_attr){.type = 1, .size = 120});
 	perf_file_end_data(&file);
-	perf_file_features(&file, one, 1);
+	perf_file_add_features(&file, one, 1);
 	check_refusal("a file without records", "contains no record");
 	begin_file("\0HOME=/root", 12, true);
 	if (PERF_FILE_ZSTD)

@@ -197,7 +197,8 @@ TEST(written_capture_file)
 	      err.text);
 	check(!jp_capture_info_write(&info, scratch_folder(), &err), "it is written once more %s",
 	      err.text);
-	check(jp_file_text(scratch_path("capture"), text, sizeof(text)) > 0, "the file exists");
+	check(jp_file_read_text(scratch_path("capture"), text, sizeof(text)) > 0,
+	      "the file exists");
 	check(!strncmp(text, expected_start, strlen(expected_start)) &&
 		      strstr(text, "\nsettled yes\n") && strstr(text, "\nkernel no\n") &&
 		      !strstr(text, "lacks"),

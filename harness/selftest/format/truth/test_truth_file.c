@@ -125,21 +125,24 @@ TEST(outer_ids)
 	struct jp_truth_task_ids self;
 	pid_t pid;
 
-	check(jp_truth_outer_pid(-1, 77) == 77, "without an outer /proc pids are unchanged");
-	check(jp_truth_set_outer_proc(no_proc) == -ENOENT && jp_truth_outer_proc() == -1,
+	check(jp_truth_find_outer_pid(-1, 77) == 77, "without an outer /proc pids are unchanged");
+	check(jp_truth_set_outer_proc(no_proc) == -ENOENT && jp_truth_get_outer_proc() == -1,
 	      "a folder that is not /proc is refused");
-	check(!jp_truth_set_outer_proc(proc) && jp_truth_outer_proc() == proc, "/proc is accepted");
+	check(!jp_truth_set_outer_proc(proc) && jp_truth_get_outer_proc() == proc,
+	      "/proc is accepted");
 	self = jp_truth_get_own_ids();
 	check(self.pid == (uint32_t)getpid() && self.tid == (uint32_t)gettid(),
 	      "our ids are right");
-	check(jp_truth_outer_pid(pidfd, 77) == getpid(), "a pidfd gives the outer pid");
-	check(jp_truth_outer_pid(12345, 77) == -ENOENT, "a bad pidfd is an error");
-	check(jp_truth_outer_pid(proc, 77) == -ESRCH, "a descriptor of no process is an error");
+	check(jp_truth_find_outer_pid(pidfd, 77) == getpid(), "a pidfd gives the outer pid");
+	check(jp_truth_find_outer_pid(12345, 77) == -ENOENT, "a bad pidfd is an error");
+	check(jp_truth_find_outer_pid(proc, 77) == -ESRCH,
+	      "a descriptor of no process is an error");
 	fflush(stdout);
 	pid = fork();
 	if (!pid)
 		_exit(0);
 	ended = (int)syscall(SYS_pidfd_open, pid, 0);
 	waitpid(pid, NULL, 0);
-	check(jp_truth_outer_pid(ended, 77) == -ESRCH, "an exited process's pidfd is an error");
+	check(jp_truth_find_outer_pid(ended, 77) == -ESRCH,
+	      "an exited process's pidfd is an error");
 }

@@ -12,10 +12,10 @@ static void put_elf(const char *name, unsigned char id)
 	unsigned char note[16 + 20] = {4, 0, 0, 0,   20,  0,  0, 0, NT_GNU_BUILD_ID,
 				       0, 0, 0, 'G', 'N', 'U'};
 
-	elf_made_code(&made, EM_X86_64, NULL, 0);
+	elf_made_add_code(&made, EM_X86_64, NULL, 0);
 	if (id) {
 		memset(note + 16, id, 20);
-		elf_made_section(&made, ".note.gnu.build-id", SHT_NOTE, note, sizeof(note));
+		elf_made_add_section(&made, ".note.gnu.build-id", SHT_NOTE, note, sizeof(note));
 	}
 	elf_made_end(&made);
 	if (!scratch_write(scratch_path(name), made.bytes, made.size))

@@ -80,7 +80,7 @@ TEST(jit_cfi)
 
 	if (check(jit, "loads of two processes are read")) {
 		test_places_and_times(jit);
-		check(!jp_jit_cfi_has_tables(jit, &list[5]) && jp_jit_cfi_bad(jit) == 1,
+		check(!jp_jit_cfi_has_tables(jit, &list[5]) && jp_jit_cfi_count_bad(jit) == 1,
 		      "one function with bad tables is counted");
 		test_descent(jit);
 	}

@@ -199,17 +199,17 @@ TEST(tables)
 	stack[0] = 0x600010;
 	check(unwinds_to(JP_DUMP, 1, JP_UNWIND_BAD_CFI), "an address of data is no caller");
 	jp_unwinder_jit(unwinder, NULL);
-	check(!jp_jit_cfi_bad(jit), "no tables are bad");
+	check(!jp_jit_cfi_count_bad(jit), "no tables are bad");
 	jp_jit_cfi_free(jit);
 	tables[4] = 1; /* the first record is now no CIE */
 	jit = jp_jit_cfi_new(&loads, EM_X86_64);
-	check(!jp_jit_cfi_has_tables(jit, &each[0]) && jp_jit_cfi_bad(jit) == 1,
+	check(!jp_jit_cfi_has_tables(jit, &each[0]) && jp_jit_cfi_count_bad(jit) == 1,
 	      "bad tables are counted and not used");
 	jp_jit_cfi_free(jit);
 	tables[4] = 0;
 	each[0].size = UINT64_C(1) << 30; /* too large for distances of 32 bits */
 	jit = jp_jit_cfi_new(&loads, EM_X86_64);
-	check(!jp_jit_cfi_has_tables(jit, &each[0]) && jp_jit_cfi_bad(jit) == 1,
+	check(!jp_jit_cfi_has_tables(jit, &each[0]) && jp_jit_cfi_count_bad(jit) == 1,
 	      "tables of a too large function are not used");
 	jp_jit_cfi_free(jit);
 }

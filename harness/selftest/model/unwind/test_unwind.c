@@ -81,7 +81,7 @@ static int compare(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-static __attribute__((noinline)) int recurse(int depth)
+static __attribute__((noinline)) int walk_recursively(int depth)
 {
 	char text[200];
 	int numbers[50];
@@ -90,7 +90,7 @@ static __attribute__((noinline)) int recurse(int depth)
 		numbers[i] = rand();
 	jp_sort(numbers, 50, compare);
 	if (depth)
-		sink += recurse(depth - 1);
+		sink += walk_recursively(depth - 1);
 	return snprintf(text, sizeof(text), "%f %u", numbers[3] / 3.0, sink);
 }
 
@@ -162,7 +162,7 @@ static void take_samples(void)
 	sigaction(SIGPROF, &action, NULL);
 	setitimer(ITIMER_PROF, &interval, NULL);
 	for (int i = 0; nr_samples < SAMPLES; i++)
-		recurse(i % 25);
+		walk_recursively(i % 25);
 	setitimer(ITIMER_PROF, &no_timer, NULL);
 }
 

@@ -51,8 +51,8 @@ static uint64_t make_elf(const struct jp_emitted *emitted, const unsigned char *
 	Elf64_Shdr *frame;
 
 	elf_made_begin(&made, jp_arch_elf.machine);
-	text = elf_made_section(&made, ".text", SHT_PROGBITS, code, emitted->size)->sh_addr;
-	frame = elf_made_section(&made, ".eh_frame", SHT_PROGBITS, tables, size);
+	text = elf_made_add_section(&made, ".text", SHT_PROGBITS, code, emitted->size)->sh_addr;
+	frame = elf_made_add_section(&made, ".eh_frame", SHT_PROGBITS, tables, size);
 	frame->sh_size -= hdr_size;
 	hdr = frame->sh_addr + frame->sh_size;
 	made.segments[0] = (Elf64_Phdr){PT_LOAD, PF_R | PF_X, 0, 0, 0, made.size, made.size, 4096};
