@@ -260,7 +260,7 @@ class Rules(Linting):
         """A child and its parent write the same buffer, which begins within a record."""
         dump = make_dump()
         start = len(dump.raw) - 20
-        add_load(time=NOW + 8, offset=0x8000, index=9)(dump)
+        add_load(time=NOW + 8, addr=0x8000, index=9)(dump)
         size = len(dump.raw) - start
         dump.raw += dump.raw[start:]
         findings = self.lint_json(self.write_dump(close_dump(dump)))["checked"][0]["findings"]
