@@ -65,7 +65,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 {
 	const struct jp_truth *truth = view->evidence->truth;
 	jp_cleanup_free struct ended_span *spans = list_ended_spans(view->truth);
-	uint64_t unmapped = 0, closed = 0, moved_code = 0;
+	uint64_t unmapped = 0, closed = 0, nr_moved = 0;
 	struct jp_findings *findings = &view->findings;
 
 	if (!spans)
@@ -80,11 +80,11 @@ static int begin(struct jp_view *view, struct jp_error *err)
 			continue;
 		unmapped += act->type == JP_EVENT_UNMAP;
 		closed += act->type == JP_EVENT_PROTECT;
-		moved_code += act->type == JP_EVENT_REMAP;
+		nr_moved += act->type == JP_EVENT_REMAP;
 	}
 	jp_findings_add_count(findings, "acts.munmap", unmapped);
 	jp_findings_add_count(findings, "acts.mprotect", closed);
-	jp_findings_add_count(findings, "acts.mremap", moved_code);
+	jp_findings_add_count(findings, "acts.mremap", nr_moved);
 	return 0;
 }
 

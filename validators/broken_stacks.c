@@ -292,11 +292,11 @@ static bool has_method(const struct stacks *stacks, const struct jp_event *event
 /* Returns the verdict of a sample's addresses against the true stack @truth. */
 static enum jp_verdict compare_with_truth(void *context, const struct jp_truth_stack *truth)
 {
-	const uint64_t *recorded_addr;
-	uint64_t count = jp_event_user_chain(context, &recorded_addr);
+	const uint64_t *recorded_ips;
+	uint64_t count = jp_event_user_chain(context, &recorded_ips);
 
 	return jp_stack_verdict(
-		recorded_addr, (uint32_t)count, truth->faithful ? truth->expected : truth->frames,
+		recorded_ips, (uint32_t)count, truth->faithful ? truth->expected : truth->frames,
 		truth->faithful ? truth->nr_seen : truth->nr_whole, truth->frames, truth->nr_whole);
 }
 

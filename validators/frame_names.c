@@ -46,9 +46,9 @@ void jp_frame_get_name_numbers(struct jp_frame_names *names, uint32_t pid, uint6
 	}
 }
 
-/* Returns the verdict for @recorded_addr after each unnamed frame has got the number that @filler
+/* Returns the verdict for @recorded_ips after each unnamed frame has got the number that @filler
  * has at the same index. */
-static enum jp_verdict judge_with_unnamed_filled(uint64_t *recorded_addr, uint32_t nr_seen,
+static enum jp_verdict judge_with_unnamed_filled(uint64_t *recorded_ips, uint32_t nr_seen,
 						 const uint64_t *filler, uint32_t nr_other,
 						 const uint64_t *must, uint32_t nr_must,
 						 const uint64_t *complete, uint32_t nr_whole)
@@ -57,29 +57,29 @@ static enum jp_verdict judge_with_unnamed_filled(uint64_t *recorded_addr, uint32
 	enum jp_verdict verdict;
 
 	for (uint32_t i = 0; i < nr_seen && i < nr_other; i++) {
-		if (recorded_addr[i] != JP_FRAME_UNNAMED)
+		if (recorded_ips[i] != JP_FRAME_UNNAMED)
 			continue;
 		marks[i / 64] |= UINT64_C(1) << i % 64;
-		recorded_addr[i] = filler[i];
+		recorded_ips[i] = filler[i];
 	}
-	verdict = jp_stack_verdict(recorded_addr, nr_seen, must, nr_must, complete, nr_whole);
+	verdict = jp_stack_verdict(recorded_ips, nr_seen, must, nr_must, complete, nr_whole);
 	for (uint32_t i = 0; i < nr_seen; i++)
 		if (marks[i / 64] >> i % 64 & 1)
-			recorded_addr[i] = JP_FRAME_UNNAMED;
+			recorded_ips[i] = JP_FRAME_UNNAMED;
 	return verdict;
 }
 
-enum jp_verdict jp_frame_verdict(uint64_t *recorded_addr, uint32_t nr_seen, const uint64_t *must,
+enum jp_verdict jp_frame_verdict(uint64_t *recorded_ips, uint32_t nr_seen, const uint64_t *must,
 				 uint32_t nr_must, const uint64_t *complete, uint32_t nr_whole)
 {
 	enum jp_verdict must_verdict = judge_with_unnamed_filled(
-		recorded_addr, nr_seen, must, nr_must, must, nr_must, complete, nr_whole);
+		recorded_ips, nr_seen, must, nr_must, must, nr_must, complete, nr_whole);
 	enum jp_verdict whole_verdict = judge_with_unnamed_filled(
-		recorded_addr, nr_seen, complete, nr_whole, must, nr_must, complete, nr_whole);
+		recorded_ips, nr_seen, complete, nr_whole, must, nr_must, complete, nr_whole);
 	bool is_unnamed = false;
 
 	for (uint32_t i = 0; i < nr_seen && !is_unnamed; i++)
-		is_unnamed = recorded_addr[i] == JP_FRAME_UNNAMED;
+		is_unnamed = recorded_ips[i] == JP_FRAME_UNNAMED;
 	must_verdict = must_verdict > whole_verdict ? must_verdict : whole_verdict;
 	return is_unnamed && (must_verdict == JP_WRONG || must_verdict == JP_EXTRA) ? JP_HOLE
 										    : must_verdict;

@@ -23,10 +23,10 @@ uint64_t jp_frame_get_name_number(struct jp_frame_names *names, const char *name
 /* Stores in @numbers the numbers of @count addresses of @pid at @time, innermost first. */
 void jp_frame_get_name_numbers(struct jp_frame_names *names, uint32_t pid, uint64_t time,
 			       const uint64_t *frames, uint32_t count, uint64_t *numbers);
-/* Returns the verdict of @recorded_addr as jp_stack_verdict() does, for stacks of numbers. An
+/* Returns the verdict of @recorded_ips as jp_stack_verdict() does, for stacks of numbers. An
  * unnamed frame may be any function; if no function makes the stack right, the verdict is JP_HOLE.
- * @recorded_addr is the same again afterwards. */
-enum jp_verdict jp_frame_verdict(uint64_t *recorded_addr, uint32_t nr_seen, const uint64_t *must,
+ * @recorded_ips is the same again afterwards. */
+enum jp_verdict jp_frame_verdict(uint64_t *recorded_ips, uint32_t nr_seen, const uint64_t *must,
 				 uint32_t nr_must, const uint64_t *complete, uint32_t nr_whole);
 /* Returns whether all emitted code in memory has a name. Code in a file may lack a name. */
 bool jp_frame_has_all_code_named(const struct jp_truth *truth);

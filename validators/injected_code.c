@@ -100,7 +100,7 @@ static int mark_loads(struct injected_code *state, const struct jp_event *record
 	const struct jp_code_load *loads = state->loads.loads;
 	const char *difference = NULL;
 	bool is_recorded = false, is_in_order = false;
-	uint64_t *recorded_addr;
+	uint64_t *nr_recorded;
 	size_t i;
 
 	jp_search(i, state->loads.count,
@@ -110,10 +110,10 @@ static int mark_loads(struct injected_code *state, const struct jp_event *record
 	for (; i < state->loads.count && loads[i].pid == record->pid &&
 	       loads[i].addr == record->map.addr && loads[i].time == record->time;
 	     i++) {
-		recorded_addr = jp_map_at(&state->dumps, loads[i].owner, sizeof(*recorded_addr));
-		if (!recorded_addr)
+		nr_recorded = jp_map_at(&state->dumps, loads[i].owner, sizeof(*nr_recorded));
+		if (!nr_recorded)
 			return -ENOMEM;
-		*recorded_addr += !state->is_recorded[i];
+		*nr_recorded += !state->is_recorded[i];
 		state->is_recorded[i] = is_recorded = true;
 		is_in_order |= fits_load(&loads[i], record);
 		difference = jp_injected_bytes_compare(state->finder, record, &loads[i],

@@ -19,12 +19,12 @@ static bool is_subsequence(const uint64_t *part, uint32_t nr_part, const uint64_
 	return i == nr_part;
 }
 
-uint32_t jp_stack_count_same_frames(const uint64_t *recorded_addr, uint32_t nr_seen,
+uint32_t jp_stack_count_same_frames(const uint64_t *recorded_ips, uint32_t nr_seen,
 				    const uint64_t *must, uint32_t nr_must)
 {
 	uint32_t nr_same = 0;
 
-	while (nr_same < nr_seen && nr_same < nr_must && recorded_addr[nr_same] == must[nr_same])
+	while (nr_same < nr_seen && nr_same < nr_must && recorded_ips[nr_same] == must[nr_same])
 		nr_same++;
 	return nr_same;
 }
@@ -48,24 +48,24 @@ bool jp_stack_is_predicted(const struct jp_truth_stack *truth, enum jp_method me
 					  : unwound->is_incomplete;
 }
 
-enum jp_verdict jp_stack_verdict(const uint64_t *recorded_addr, uint32_t nr_seen,
+enum jp_verdict jp_stack_verdict(const uint64_t *recorded_ips, uint32_t nr_seen,
 				 const uint64_t *must, uint32_t nr_must, const uint64_t *complete,
 				 uint32_t nr_whole)
 {
-	if (are_equal(recorded_addr, nr_seen, complete, nr_whole))
+	if (are_equal(recorded_ips, nr_seen, complete, nr_whole))
 		return JP_EXACT;
-	if (are_equal(recorded_addr, nr_seen, must, nr_must))
+	if (are_equal(recorded_ips, nr_seen, must, nr_must))
 		return JP_GAP;
-	if (nr_seen && recorded_addr[0] != complete[0])
+	if (nr_seen && recorded_ips[0] != complete[0])
 		return JP_WRONG;
-	if (!is_subsequence(recorded_addr, nr_seen, complete, nr_whole) &&
-	    !is_subsequence(recorded_addr, nr_seen, must, nr_must))
-		return is_subsequence(must, nr_must, recorded_addr, nr_seen) ? JP_EXTRA : JP_WRONG;
+	if (!is_subsequence(recorded_ips, nr_seen, complete, nr_whole) &&
+	    !is_subsequence(recorded_ips, nr_seen, must, nr_must))
+		return is_subsequence(must, nr_must, recorded_ips, nr_seen) ? JP_EXTRA : JP_WRONG;
 	if (nr_seen <= 1)
 		return JP_SINGLE;
-	if (recorded_addr[nr_seen - 1] != complete[nr_whole - 1] &&
-	    recorded_addr[nr_seen - 1] != must[nr_must - 1])
+	if (recorded_ips[nr_seen - 1] != complete[nr_whole - 1] &&
+	    recorded_ips[nr_seen - 1] != must[nr_must - 1])
 		return JP_SHORT;
 	/* In a stack that reaches the root, frames that the method need not show are allowed. */
-	return is_subsequence(must, nr_must, recorded_addr, nr_seen) ? JP_GAP : JP_HOLE;
+	return is_subsequence(must, nr_must, recorded_ips, nr_seen) ? JP_GAP : JP_HOLE;
 }

@@ -7,17 +7,17 @@
 #include "harness/model/oracle/oracle.h"
 #include "harness/model/unwind/unwind.h"
 
-/* Returns the verdict of the observed stack @recorded_addr (docs/reading-results.md), except
+/* Returns the verdict of the observed stack @recorded_ips (docs/reading-results.md), except
  * unjudged and unmapped, which the caller decides. All stacks are innermost first. @must: the
  * frames that the method must show. @complete: the sampled address and every caller up to the root.
  * Neither
  * @must nor
  * @complete may be empty. */
-enum jp_verdict jp_stack_verdict(const uint64_t *recorded_addr, uint32_t nr_seen,
+enum jp_verdict jp_stack_verdict(const uint64_t *recorded_ips, uint32_t nr_seen,
 				 const uint64_t *must, uint32_t nr_must, const uint64_t *complete,
 				 uint32_t nr_whole);
-/* Returns how many innermost frames of @recorded_addr equal those of @must. */
-uint32_t jp_stack_count_same_frames(const uint64_t *recorded_addr, uint32_t nr_seen,
+/* Returns how many innermost frames of @recorded_ips equal those of @must. */
+uint32_t jp_stack_count_same_frames(const uint64_t *recorded_ips, uint32_t nr_seen,
 				    const uint64_t *must, uint32_t nr_must);
 /* Returns whether @unwound is the stack that the truth predicts for @method, or the innermost part
  * of that stack up to a limit: the largest permitted chain, or the end of the dump (@dumped bytes

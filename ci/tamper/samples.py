@@ -54,9 +54,9 @@ for to_name, to in (("0x1234", lambda case, sample: 0x1234), ("libc", find_libc)
                                              (".all", True, True))})
 
 
-def choose_other(values: set[int], own_samples: int) -> int:
-    candidates = require(sorted(values - {own_samples}), "there is no other to name")
-    return candidates[own_samples % len(candidates)]
+def choose_other(values: set[int], current: int) -> int:
+    candidates = require(sorted(values - {current}), "there is no other to name")
+    return candidates[current % len(candidates)]
 
 
 def find_other_thread(case: Case, sample: rd.Sample) -> tuple[int, int]:

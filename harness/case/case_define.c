@@ -86,11 +86,11 @@ static const struct jp_case_block *find_set(struct jp_case_parser *p, const char
 
 static int put_lines(struct jp_case_parser *p, const struct jp_case_block *block, bool set);
 
-/* Adds the indented line @text_read to the definition and to p->cas. @set: the line is from a block
+/* Adds the indented line @text to the definition and to p->cas. @set: the line is from a block
  * "expect NAME", else from the case or the defaults. */
-static int put_line(struct jp_case_parser *p, const char *text_read, bool set)
+static int put_line(struct jp_case_parser *p, const char *text, bool set)
 {
-	char *line = jp_case_replace_axes(p, text_read), *copy;
+	char *line = jp_case_replace_axes(p, text), *copy;
 	const struct jp_case_block *also;
 	int ret = line ? jp_case_parse_where(p, &line) : -EINVAL;
 

@@ -23,18 +23,18 @@ bool jp_scope_parse(const char *tool, const char *range, struct jp_scope *scope)
 {
 	const char *dots = strstr(range, "..");
 	size_t length = dots ? (size_t)(dots - range) : strlen(range);
-	const char *target = dots ? dots + 2 : range;
+	const char *last = dots ? dots + 2 : range;
 
 	if (!tool[0] || strlen(tool) >= sizeof(scope->tool) ||
-	    length >= sizeof(scope->first_version) ||
-	    strlen(target) >= sizeof(scope->last_version) || (!length && !target[0]))
+	    length >= sizeof(scope->first_version) || strlen(last) >= sizeof(scope->last_version) ||
+	    (!length && !last[0]))
 		return false;
 	strcpy(scope->tool, tool);
 	memcpy(scope->first_version, range, length);
 	scope->first_version[length] = '\0';
-	strcpy(scope->last_version, target);
+	strcpy(scope->last_version, last);
 	return (!length || looks_like_version(scope->first_version)) &&
-	       (!target[0] || looks_like_version(scope->last_version));
+	       (!last[0] || looks_like_version(scope->last_version));
 }
 
 /* Returns the number at *@text, or 0 if there is none, and moves *@text behind the number and the

@@ -120,14 +120,14 @@ static void check_enough_samples(enum jp_bound bound, struct jp_result *result)
 		const struct jp_role *role = metric->role;
 		const uint64_t figure =
 			bound == JP_LEAST_N || bound == JP_SOME_N ? metric->n : metric->k;
-		const uint64_t needed_regs = bound == JP_ALL_N ? metric->n : min;
+		const uint64_t nr_needed = bound == JP_ALL_N ? metric->n : min;
 
-		if (role && role->bound == bound && figure < needed_regs &&
+		if (role && role->bound == bound && figure < nr_needed &&
 		    (!role->serves || has_expectation(result, role->serves)))
 			jp_note(result, JP_ERROR,
 				"too little evidence: %s%s%" PRIu64 "%s, the case needs %" PRIu64,
 				role->lead ?: metric->name, role->lead ? "" : " is ", figure,
-				role->tail ?: "", needed_regs);
+				role->tail ?: "", nr_needed);
 	}
 }
 

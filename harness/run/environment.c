@@ -17,10 +17,10 @@
 static void write_first_line(struct jp_json *json, const char *key, const char *path)
 {
 	char text[4096];
-	bool is_function = jp_file_read_text(path, text, sizeof(text)) > 0;
+	bool has_line = jp_file_read_text(path, text, sizeof(text)) > 0;
 
 	text[strcspn(text, "\n")] = '\0';
-	jp_json_string(json, key, is_function ? text : NULL);
+	jp_json_string(json, key, has_line ? text : NULL);
 }
 
 /* Writes the name of this machine's first processor, or null. */

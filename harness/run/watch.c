@@ -90,8 +90,8 @@ static size_t count_sampled_threads(const struct jp_watched *watch)
  * judged. */
 static uint64_t count_lacking_without_witness(const struct jp_watched *watch, uint64_t nr_taken)
 {
-	const uint64_t needed_regs = (uint64_t)watch->cas->samples * count_sampled_threads(watch);
-	const uint64_t nr_wanted = needed_regs + needed_regs / 4 + 100;
+	const uint64_t nr_needed = (uint64_t)watch->cas->samples * count_sampled_threads(watch);
+	const uint64_t nr_wanted = nr_needed + nr_needed / 4 + 100;
 
 	return nr_wanted - jp_min(nr_wanted, nr_taken);
 }

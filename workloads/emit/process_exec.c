@@ -106,9 +106,9 @@ static int describe_image(struct next_image *image, const char *file, const char
 	return arguments->failed ? -ENOMEM : find_file(image, file);
 }
 
-static void fill_placeholders(struct next_image *image, uint32_t distance)
+static void fill_placeholders(struct next_image *image, uint32_t creator)
 {
-	snprintf(image->exec_tid_arg, ROOM, "--exec-tid=%u", distance);
+	snprintf(image->exec_tid_arg, ROOM, "--exec-tid=%u", creator);
 	snprintf(image->birth_args, ROOM, "--started=%" PRIu64, jp_clock_now());
 }
 

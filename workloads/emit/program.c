@@ -183,17 +183,17 @@ int jp_program_make(struct jp_program *program, const struct jp_plan *plan)
 
 int jp_program_record_move(struct jp_program *program, uint64_t to, uint64_t before, uint64_t after)
 {
-	uint64_t exec_tid = to - (uintptr_t)program->arena.exec;
+	uint64_t distance = to - (uintptr_t)program->arena.exec;
 	int ret = 0;
 
 	for (size_t i = 0; i < program->nr_functions && !ret; i++)
-		ret = jp_emit_move(&program->functions[i], program->functions[i].code + exec_tid,
+		ret = jp_emit_move(&program->functions[i], program->functions[i].code + distance,
 				   before, after);
 	for (size_t i = 0; i < program->nr_paths; i++)
 		for (uint32_t d = 0; d < program->paths[i].depth; d++)
-			program->paths[i].steps[d].code += exec_tid;
-	program->arena.write += program->arena.write == program->arena.exec ? exec_tid : 0;
-	program->arena.exec += exec_tid;
+			program->paths[i].steps[d].code += distance;
+	program->arena.write += program->arena.write == program->arena.exec ? distance : 0;
+	program->arena.exec += distance;
 	return ret;
 }
 

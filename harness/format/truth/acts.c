@@ -28,10 +28,10 @@ static void name_task(void)
 }
 
 void jp_truth_process_start(uint64_t before, enum jp_truth_how how, struct jp_truth_task_ids parent,
-			    uint32_t distance)
+			    uint32_t creator)
 {
 	APPEND(PROCESS_START, before, jp_clock_now(),
-	       .start = {parent.pid, parent.tid, how, distance});
+	       .start = {parent.pid, parent.tid, how, creator});
 	name_task();
 }
 
@@ -45,10 +45,10 @@ void jp_truth_process_died(uint32_t pid, uint64_t before, uint64_t after)
 	APPEND(PROCESS_EXIT, before, after, .pid = pid, .tid = pid);
 }
 
-void jp_truth_thread_start(uint64_t before, uint32_t distance)
+void jp_truth_thread_start(uint64_t before, uint32_t creator)
 {
 	jp_truth_new_task();
-	APPEND(THREAD_START, before, jp_clock_now(), .start = {.parent_tid = distance});
+	APPEND(THREAD_START, before, jp_clock_now(), .start = {.parent_tid = creator});
 	name_task();
 }
 

@@ -38,16 +38,16 @@ struct jp_truth_task_ids {
 	uint32_t pid, tid;
 };
 /* Records the start of a process or of a new program in it, and the name of its thread. The new
- * process or program must call this itself, before other acts. @distance: tid of the thread that
+ * process or program must call this itself, before other acts. @creator: tid of the thread that
  * called exec; 0: the process's first thread. */
 void jp_truth_process_start(uint64_t before, enum jp_truth_how how, struct jp_truth_task_ids parent,
-			    uint32_t distance);
+			    uint32_t creator);
 void jp_truth_process_exit(void);
 /* Records the exit of another process, which was killed. */
 void jp_truth_process_died(uint32_t pid, uint64_t before, uint64_t after);
 /* Records the first act of a new thread (workloads/emit/thread.h) and its name, and resets the
- * cached pid and tid. Thread @distance created it after @before. */
-void jp_truth_thread_start(uint64_t before, uint32_t distance);
+ * cached pid and tid. Thread @creator created it after @before. */
+void jp_truth_thread_start(uint64_t before, uint32_t creator);
 void jp_truth_thread_exit(void);
 /* Records that the kernel has released another thread, or a process (@tid equals @pid), after its
  * exit. */

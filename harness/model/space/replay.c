@@ -113,12 +113,12 @@ static void note_change(struct jp_replay *replay, struct mapped_space *space, ui
 	space->last = NULL;
 }
 
-/* Adjusts the file offset of a mapping after its first @exec_tid bytes were cut off. */
-static void skip_mapping_start(void *range, uint64_t exec_tid)
+/* Adjusts the file offset of a mapping after its first @size bytes were cut off. */
+static void skip_mapping_start(void *range, uint64_t size)
 {
 	struct jp_mapping *mapping = range;
 
-	mapping->pgoff += exec_tid;
+	mapping->pgoff += size;
 }
 
 static const struct jp_range_kind mappings = {.size = sizeof(struct jp_mapping),
@@ -441,11 +441,11 @@ uint64_t jp_replay_generation(const struct jp_replay *replay, uint32_t pid)
 }
 
 struct jp_extent jp_replay_get_changed_range(const struct jp_replay *replay, uint32_t pid,
-					     uint64_t start_time)
+					     uint64_t generation)
 {
 	const struct mapped_space *space = find_space(replay, pid);
 
-	if (!space || space->generation == start_time)
+	if (!space || space->generation == generation)
 		return (struct jp_extent){0, 0};
-	return space->previous == start_time ? space->change : (struct jp_extent){0, UINT64_MAX};
+	return space->previous == generation ? space->change : (struct jp_extent){0, UINT64_MAX};
 }

@@ -71,7 +71,7 @@ uint64_t jp_replay_generation(const struct jp_replay *replay, uint32_t pid);
 struct jp_extent {
 	uint64_t start, end;
 };
-/* Returns the range of @pid's address space that changed since generation @start_time: an empty
+/* Returns the range of @pid's address space that changed since generation @generation: an empty
  * range if nothing changed; the whole space if more than one event changed it. */
 struct jp_extent jp_replay_get_changed_range(const struct jp_replay *replay, uint32_t pid,
-					     uint64_t start_time);
+					     uint64_t generation);

@@ -46,12 +46,12 @@ const char *fuzz_folder(void)
 	return folder;
 }
 
-static uint64_t draw_number(uint64_t child_end)
+static uint64_t draw_number(uint64_t limit)
 {
 	state ^= state << 13;
 	state ^= state >> 7;
 	state ^= state << 17;
-	return child_end ? (state >> 11) % child_end : 0;
+	return limit ? (state >> 11) % limit : 0;
 }
 
 static void die(const char *operation)
