@@ -169,14 +169,14 @@ def choose_sites(sites: Sequence[int], limit: int, seed: str) -> list[int]:
 def measure_command(options: argparse.Namespace, shim: str, command: Command,
                     kind: str) -> Measured:
     preload = {"LD_PRELOAD": shim, "FAULT_KIND": kind}
-    counted = shim + ".sites"
+    site_file = shim + ".sites"
     start = time.monotonic()
-    reference = run(options.jitproof, command, {**preload, "FAULT_SITES": counted}, 10 * SECONDS)
+    reference = run(options.jitproof, command, {**preload, "FAULT_SITES": site_file}, 10 * SECONDS)
     seconds = max(SECONDS, TIMES * (time.monotonic() - start))
     if reference.status:
         return Measured(0, 0, 0, [f"{command.name}: exit {reference.status} without a fault: "
                                   + reference.err[-200:]])
-    sites = array.array("Q", files.read_bytes(counted))
+    sites = array.array("Q", files.read_bytes(site_file))
     numbers = choose_sites(sites, options.most, f"{options.seed} {command.name} {kind}")
     bad, tried, end = [], 0, time.monotonic() + options.seconds
     for number in numbers:

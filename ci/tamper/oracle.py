@@ -102,7 +102,7 @@ def move_record(case: Case, number: int, change: Callable[[int, int], Times]) ->
     return set_times(case, slot, times)
 
 
-MOVES: dict[str, Callable[[int, int], Times]] = {
+ACT_MOVES: dict[str, Callable[[int, int], Times]] = {
     "earlier": lambda before, after: (max(before - MS, 0), after - MS),
     "later": lambda before, after: (before + MS, after + MS),
     "begins.earlier": lambda before, after: (max(before - MS, 0), after),
@@ -117,7 +117,7 @@ for name, number in TYPES.items():
     add("truth.%s.doubled.one" % name, partial(double_record, number=number))
 # Times of acts on tasks and memory are moved in the capture's records.
 for name, number in (("enter", T.ENTER), ("leave", T.LEAVE)):
-    for move_name, move in MOVES.items():
+    for move_name, move in ACT_MOVES.items():
         add("truth.%s.%s" % (name, move_name), partial(move_record, number=number, change=move))
 
 

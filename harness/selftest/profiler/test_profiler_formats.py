@@ -152,7 +152,7 @@ def write_stream(kind: type[Adapter], home: str, enabled: int, stopped: int) -> 
     return file.getvalue()
 
 
-class Family(unittest.TestCase):
+class Descendants(unittest.TestCase):
     def test_descendants_are_no_strangers(self) -> None:
         """Descendants of a process, created by any of its threads, are not strangers."""
         script = "import os; pid = os.fork(); os.write(1, b'%d ' % pid); " \
