@@ -162,8 +162,8 @@ static int report(struct stacks *stacks, const struct jp_event *event,
 
 	if (!metric)
 		return 0;
-	exception =
-		jp_findings_count(&stacks->view->findings, metric, stack->method, stack->fault.cause);
+	exception = jp_findings_count(&stacks->view->findings, metric, stack->method,
+				      stack->fault.cause);
 	if (!exception)
 		return -ENOMEM;
 	exception->nr_predicted += stack->is_predicted || is_wrong_as_predicted(stack, truth);
@@ -232,7 +232,7 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 	jp_unwind(stacks->unwinder, stacks->view->spaces, event, method_used, buf, MAX_FRAMES,
 		  &stack.unwound);
 	stack.is_predicted = jp_stack_is_predicted(&stacks->truth, method_used, &stack.unwound, sp,
-						  event->sample.stack_size);
+						   event->sample.stack_size);
 	decide_verdict(stacks, event, &stack);
 	count->nr_predicted += stack.is_predicted;
 	if (event->observed)

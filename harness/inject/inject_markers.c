@@ -14,8 +14,9 @@
 #include "harness/base/sort.h"
 #include "harness/model/space/mapping_name.h"
 
-/* Records in @known_paths that the process of @marker mapped @path, with the marker's inode, or with any
- * inode if @any_process. Returns 1, 0 if @known_paths contains that already, or -ENOMEM. */
+/* Records in @known_paths that the process of @marker mapped @path, with the marker's inode, or
+ * with any inode if @any_process. Returns 1, 0 if @known_paths contains that already, or -ENOMEM.
+ */
 static int note_mapping(struct jp_text_pool *known_paths, const struct jp_marker *marker,
 			const char *path, bool any_process)
 {

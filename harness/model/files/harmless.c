@@ -11,8 +11,8 @@ bool jp_file_may_be_shown(const char *path, bool is_only_file, const unsigned ch
 	Elf64_Ehdr elf;
 
 	if (is_only_file && (fnmatch("*/jit-*.dump", path, 0) == 0 ||
-		      fnmatch("*/jit-[0-9]*-[0-9]*-*", path, 0) == 0 || /* Bun's jitdump */
-		      fnmatch("/tmp/perf-*.map", path, FNM_PATHNAME) == 0))
+			     fnmatch("*/jit-[0-9]*-[0-9]*-*", path, 0) == 0 || /* Bun's jitdump */
+			     fnmatch("/tmp/perf-*.map", path, FNM_PATHNAME) == 0))
 		return true;
 	if (size < sizeof(elf))
 		return false;
