@@ -78,7 +78,6 @@ static void test_known_markers(void)
 		{"the first mapping again", "/a/jit-17.dump", 17, 5, false},
 		{"another process", "/a/jit-17.dump", 18, 5, true},
 		{"another path", "/b/jit-17.dump", 17, 5, true},
-		{"a path with a number in front", "5 /a/jit-17.dump", 17, 0, true},
 		{"a mapping without an inode", "/c/jit-17.dump", 17, 0, true},
 		{"the same with an inode", "/c/jit-17.dump", 17, 5, true},
 		{"a file that is no jitdump", "/a/jit-x.dump", 17, 5, false},
@@ -102,7 +101,7 @@ static void add_many(size_t count)
 
 	start_cost();
 	for (size_t i = 0; i < 2 * count; i++) {
-		snprintf(path, sizeof(path), "/tmp/jit-%zu.dump", i % count);
+		snprintf(path, sizeof(path), "/tmp/jit-%zu.dump", i % count + 1);
 		add_mapping(&dumps, 17, path, 5);
 	}
 	check(dumps.nr_markers == count, "%zu dumps are new", count);
