@@ -406,6 +406,27 @@ static bool seems_emitted(void *context, uint32_t pid, uint64_t addr)
 	return jp_unwinder_takes_for_emitted(stacks->unwinder, stacks->view->spaces, pid, addr);
 }
 
+/* Returns whether @mapping, which a profiler read from /proc, can be of the file with @build_id: by
+ * the truth, the process had that file there until the capture sampled. After the file was
+ * replaced, a newer one can have its name and its inode. For jp_unwinder_filter_files(). */
+static bool may_be_file(void *context, const struct jp_mapping *mapping, const char *build_id)
+{
+	const struct jp_evidence *evidence = ((struct stacks *)context)->evidence;
+	const struct jp_box box = {mapping->start, mapping->end, 0,
+				   evidence->info.sampling + evidence->info.slack};
+	struct jp_truth_files_at cursor = {0};
+	struct jp_truth_file file;
+	const size_t length = strlen(build_id);
+	bool is_known = false;
+
+	while (jp_truth_next_file(evidence->truth, mapping->pid, &box, &cursor, &file)) {
+		is_known = true;
+		if (strncmp(file.build_id, build_id, length) == 0 && file.build_id[length] == ' ')
+			return true;
+	}
+	return !is_known;
+}
+
 static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct stacks *stacks = view->state;
@@ -445,6 +466,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 		return -ENOMEM;
 	jp_unwinder_max_stack(stacks->unwinder, evidence->info.max_stack);
 	jp_unwinder_jit(stacks->unwinder, stacks->jit);
+	jp_unwinder_filter_files(stacks->unwinder, may_be_file, stacks);
 	stacks->truth.has_unwind_info = has_unwind_info;
 	stacks->truth.lacks_file = lacks_file;
 	stacks->truth.seems_emitted = seems_emitted;

@@ -35,6 +35,8 @@ struct jp_elf_store {
 	struct jp_elf_line *lines;
 	size_t nr_lines, capacity;
 	struct jp_text_pool paths; /* path -> list of struct entry */
+	jp_elf_may_be *may_be;     /* NULL: each file may be that of a mapping */
+	void *context;             /* of @may_be */
 };
 
 static bool is_hex(const char *text)
@@ -207,6 +209,12 @@ static struct jp_cfi *open_saved_file(const struct jp_elf_store *store, const ch
 	return cfi;
 }
 
+void jp_elf_store_filter(struct jp_elf_store *store, jp_elf_may_be *may_be, void *context)
+{
+	store->may_be = may_be;
+	store->context = context;
+}
+
 const struct jp_elf_line *jp_elf_store_line(const struct jp_elf_store *store, size_t i)
 {
 	return i < store->nr_lines ? &store->lines[i] : NULL;
@@ -237,7 +245,7 @@ static bool do_paths_agree(const struct jp_elf_line *line, const struct entry *e
 }
 
 static struct jp_cfi *open_from_dir(const struct jp_elf_store *store, const struct entry *entry,
-				    struct jp_error *err)
+				    const struct jp_mapping *mapping, struct jp_error *err)
 {
 	char text[41];
 
@@ -248,7 +256,9 @@ static struct jp_cfi *open_from_dir(const struct jp_elf_store *store, const stru
 
 		/* Old records without an inode have only the path. */
 		if (do_paths_agree(line, entry) && (!entry->ino || entry->ino == line->ino) &&
-		    (!line->gen || (entry->gen ? entry->gen == line->gen : line->snapshot)))
+		    (!line->gen || (entry->gen ? entry->gen == line->gen : line->snapshot)) &&
+		    (entry->gen || !store->may_be ||
+		     store->may_be(store->context, mapping, line->build_id)))
 			return open_saved_file(store, line->build_id, err);
 	}
 	jp_fail(err, ENOENT, "%s: not in %s/index", entry->path, store->dir);
@@ -321,7 +331,7 @@ struct jp_elf_entry *jp_elf_store_get(struct jp_elf_store *store, const struct j
 	if (!entry)
 		return NULL;
 	if (store->dir)
-		entry->public.cfi = open_from_dir(store, entry, &entry->error);
+		entry->public.cfi = open_from_dir(store, entry, mapping, &entry->error);
 	if (!entry->public.cfi && store->finder)
 		entry->public.cfi = open_from_finder(store, entry, mapping->pid, &entry->error);
 	if (entry->public.cfi)

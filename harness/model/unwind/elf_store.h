@@ -17,6 +17,11 @@
 struct jp_elf_store;
 struct jp_elf_store *jp_elf_store_new(const char *dir, struct jp_file_finder *finder);
 void jp_elf_store_free(struct jp_elf_store *store);
+/* Returns whether @mapping, whose record states neither the file's generation nor its build id, can
+ * be of the file with @build_id (hexadecimal). */
+typedef bool jp_elf_may_be(void *context, const struct jp_mapping *mapping, const char *build_id);
+/* Sets the function that decides about kept files for such mappings; by default each may be. */
+void jp_elf_store_filter(struct jp_elf_store *store, jp_elf_may_be *may_be, void *context);
 
 /* A file, or the reason why it cannot be opened. Valid as long as the store. */
 struct jp_elf_entry {

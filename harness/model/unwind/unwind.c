@@ -89,6 +89,11 @@ void jp_unwinder_frame_pointers(struct jp_unwinder *unwinder, bool follow)
 	unwinder->frame_pointers = follow;
 }
 
+void jp_unwinder_filter_files(struct jp_unwinder *unwinder, jp_elf_may_be *may_be, void *context)
+{
+	jp_elf_store_filter(unwinder->store, may_be, context);
+}
+
 void jp_unwinder_jit(struct jp_unwinder *unwinder, struct jp_jit_cfi *jit)
 {
 	unwinder->jit = jit;

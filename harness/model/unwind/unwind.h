@@ -2,6 +2,7 @@
 #pragma once
 
 #include "harness/format/event.h"
+#include "harness/model/unwind/elf_store.h"
 #include "harness/model/unwind/methods.h"
 #include "harness/model/space/replay.h"
 
@@ -57,6 +58,8 @@ void jp_unwinder_free(struct jp_unwinder *unwinder);
  * if @follow; off by default. Frames may be wrong: such code may use the frame pointer as a general
  * register. */
 void jp_unwinder_frame_pointers(struct jp_unwinder *unwinder, bool follow);
+/* Sets the function that decides which kept files may be those of mappings (elf_store.h). */
+void jp_unwinder_filter_files(struct jp_unwinder *unwinder, jp_elf_may_be *may_be, void *context);
 /* Sets the unwind information of emitted code, which must outlive the last walk. */
 void jp_unwinder_jit(struct jp_unwinder *unwinder, struct jp_jit_cfi *jit);
 /* Sets the number of addresses that the capture's kernel stores at most per sample; default 127. */

@@ -166,6 +166,37 @@ TEST(line_of_each_mapping)
 	jp_elf_store_free(store);
 }
 
+static bool is_old_file(void *context, const struct jp_mapping *mapping, const char *build_id)
+{
+	return mapping->pid == *(const uint32_t *)context && strcmp(build_id, ID) == 0;
+}
+
+TEST(filter)
+{
+	uint32_t old_pid = 7;
+	const struct jp_mapping old = {.name = "/d", .ino = 15, .pid = 7},
+				generation = {.name = "/d", .ino = 15, .gen = 5, .pid = 8},
+				new = {.name = "/d", .ino = 15, .pid = 8};
+	static const struct {
+		const char *label;
+		bool is_tied;
+	} labels[] = {{"a mapping of the file", true},
+		      {"a generation", true},
+		      {"a mapping of another file", false}};
+	const struct jp_mapping *mappings[] = {&old, &generation, &new};
+
+	for (size_t i = 0; i < 3; i++) {
+		struct jp_elf_store *store = open_store(ID " 8:1 15.5s /d\n");
+		const struct jp_elf_entry *entry;
+
+		jp_elf_store_filter(store, is_old_file, &old_pid);
+		entry = jp_elf_store_get(store, mappings[i]);
+		check(entry && labels[i].is_tied == !strstr(entry->reason, "not in"), "%s: %s",
+		      labels[i].label, entry ? entry->reason : "");
+		jp_elf_store_free(store);
+	}
+}
+
 TEST(build_ids)
 {
 	static const unsigned char id[20] = {1, 2, 3};
