@@ -113,7 +113,7 @@ static void decide_verdict(struct stacks *stacks, const struct jp_event *event,
 		stack->fault =
 			jp_stack_fault_find_at_end(stacks->evidence, stacks->view->recorded, truth,
 						   stacks->unwinder, event, &stack->unwound);
-		/* The dump contains the caller's frame. */
+		/* Wrong tables led the walk out of a dump that contains the caller's frame. */
 		if (stack->unwound.stop == JP_UNWIND_DUMP_END && !stack->is_predicted &&
 		    stack->method != JP_DUMP_FP)
 			stack->fault.cause = jp_unwind_stop_text(JP_UNWIND_BAD_CFI);

@@ -17,8 +17,8 @@ PAGE, MS = 4096, 1_000_000
 LONG = 10_000_000  # ns; a longer bracket of the truth covers thousands of acts
 # Alterations that shrink a record.
 PARTS = ("length.-1", "start.+1")
-# Alterations that remove a record (0), or move it by this many ns.
-UNTOLD = {"deleted": 0, "prot.read": 0, "prot.none": 0, "time.+100ms": 100_000_000,
+# Alterations that remove a record (0), or move it by a number of ns.
+REMOVING = {"deleted": 0, "prot.read": 0, "prot.none": 0, "time.+100ms": 100_000_000,
           "time.-100ms": 100_000_000}
 # Alterations that remove or move a record's information, if a later record from before all events
 # were on repeats that information.
@@ -178,7 +178,7 @@ POSSIBLE: dict[str, Change] = {
 def prove_within_act(case: Case, record: rd.Map, name: str) -> str | None:
     """Returns a proof that a record may be missing or moved: the workload recorded many acts as
     one, whose bracket contains the old and the new time. Returns None otherwise."""
-    acts = UNTOLD.get(name)
+    acts = REMOVING.get(name)
     if acts is None:
         return None
     for _, _, pid, _, before, after, addr, size, *_ in case.acts(rd.Truth.MAP):
@@ -193,7 +193,7 @@ def prove_read_again(case: Case, record: rd.Map, name: str) -> str | None:
     before all events were on, or a mapping that was merged with a neighbour. Returns None
     otherwise."""
     early = 0 < record.time < int(case.facts["enabled"])
-    if name not in PARTS and not (early and (name in UNTOLD or name in ("time.0", *GROWN))):
+    if name not in PARTS and not (early and (name in REMOVING or name in ("time.0", *GROWN))):
         return None
     start, end = record.start, record.start + record.size
     if name == "length.-1":

@@ -2,7 +2,7 @@
 /* Facts about deferred user callchains, which the kernel walks on its way back to user space. */
 #include "harness/facts/read_chain.h"
 
-enum { TOLD = 8 };
+enum { MOST_ADDRESSES = 8 };
 
 /* Contents of a sample and of the later record with its deferred callchain. */
 struct both {
@@ -10,7 +10,7 @@ struct both {
 	/* The sample's chain ends with a cookie, which the later record repeats. */
 	bool with_cookie;
 	uint64_t last_cookie; /* the cookie, which is the last entry of the sample's chain */
-	uint64_t cookie, count, ips[TOLD];
+	uint64_t cookie, count, ips[MOST_ADDRESSES];
 };
 
 static bool open_deferred(struct jp_watch *watch, const void *addr, bool output,
@@ -49,7 +49,7 @@ static bool read_sample_and_chain(struct jp_answer *answer, struct jp_watch *wat
 		pair->has_deferred = true;
 		pair->cookie = event.deferred.cookie;
 		pair->count = event.deferred.count;
-		for (size_t i = 0; i < TOLD && i < pair->count; i++)
+		for (size_t i = 0; i < MOST_ADDRESSES && i < pair->count; i++)
 			pair->ips[i] = event.deferred.ips[i];
 	}
 	if (!pair->has_sample)
@@ -61,7 +61,7 @@ static bool read_sample_and_chain(struct jp_answer *answer, struct jp_watch *wat
  * jp_code_outer(). */
 static void answer_names(struct jp_answer *answer, const struct both *pair)
 {
-	for (size_t i = 0; i < pair->count && i < TOLD; i++) {
+	for (size_t i = 0; i < pair->count && i < MOST_ADDRESSES; i++) {
 		const char *name = jp_code_name(pair->ips[i]);
 
 		jp_answer_text(answer, "%s", name ? name : "caller");

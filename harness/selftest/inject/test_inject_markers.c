@@ -78,6 +78,7 @@ static void test_known_markers(void)
 		{"the first mapping again", "/a/jit-17.dump", 17, 5, false},
 		{"another process", "/a/jit-17.dump", 18, 5, true},
 		{"another path", "/b/jit-17.dump", 17, 5, true},
+		{"a path that is not absolute", "5 /a/jit-17.dump", 17, 0, false},
 		{"a mapping without an inode", "/c/jit-17.dump", 17, 0, true},
 		{"the same with an inode", "/c/jit-17.dump", 17, 5, true},
 		{"a file that is no jitdump", "/a/jit-x.dump", 17, 5, false},
