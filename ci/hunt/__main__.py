@@ -20,7 +20,7 @@ from ci.hunt.cover import Cover
 from ci.hunt.line import make_smallest
 from ci.hunt.relations import Relations, is_of_relation
 from ci.hunt.space import PERF, Crossing, Item, Request, Space
-from ci.hunt.trial import Runner, Signature, Trial, remove_figures, remove_options
+from ci.hunt.trial import TIMEOUT, Runner, Signature, Trial, remove_figures, remove_options
 from ci.perf import perf_tools
 
 # Half a gigabyte of stacks a second, which each reader unwinds for minutes.
@@ -49,12 +49,12 @@ class Hunt:
         self.pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
         self.running: set[concurrent.futures.Future[Trial]] = set()
         # Reductions take place beside the crossings, in a thread of their own.
-        self.reducer = concurrent.futures.ThreadPoolExecutor(1)
+        self.reducer = concurrent.futures.ThreadPoolExecutor(1, "reduction")
         self.reductions: set[concurrent.futures.Future[None]] = set()
 
     def run_all(self, crossings: Sequence[Crossing], wanted: Signature) -> Iterator[Trial]:
-        """Runs @crossings with the readers and twins that @wanted needs, and yields the results in
-        their order until the hunt's time is up."""
+        """Runs @crossings with the twins that @wanted needs, and yields the results in their order
+        until the hunt's time is up."""
         for crossing in crossings:
             if time.monotonic() > self.end:
                 return
@@ -69,9 +69,8 @@ class Hunt:
                                      crossings[start:start + self.options.jobs])
 
     def run_one(self, crossing: Crossing, wanted: Signature | None = None) -> Trial:
-        """Runs @crossing. With @wanted, leaves out readers and twins that cannot show it."""
-        reads = not wanted or wanted.metric.startswith("shown.")
-        trial = self.runner.run(crossing, self.progress.seed, "all" if reads else "none")
+        """Runs @crossing. With @wanted, leaves out the twins that cannot show it."""
+        trial = self.runner.run(crossing, self.progress.seed)
         return self.relations.check(trial) if not wanted or is_of_relation(wanted) else trial
 
     def handle(self, trial: Trial) -> None:
@@ -92,7 +91,7 @@ class Hunt:
         fresh = self.clusters.add(trial)
         for cluster in fresh:
             report.print_new(cluster, self.known.find_id(cluster.signature, cluster.crossing))
-        if fresh:
+        if fresh and trial.outcome != TIMEOUT:  # each run of a reduction could take that time
             self.reductions.add(self.reducer.submit(self.clusters.reduce, trial, fresh))
 
     def learn(self, trial: Trial) -> None:

@@ -4,7 +4,7 @@
 from typing import Iterable
 
 from ci.hunt.space import (AT, CAPTURE, FOR_CAPTURE, FOR_INJECT, FOR_WORKLOAD, INJECT, INSIDE,
-                           METHODS, PUBLISH, SWITCH, WORKLOAD, Crossing, Item, Space)
+                           METHODS, PUBLISH, READER, SWITCH, WORKLOAD, Crossing, Item, Space)
 
 # Enough for a verdict: a defect that hits one sample in a hundred needs more crossings, not longer
 # ones.
@@ -35,6 +35,11 @@ def format_line(crossing: Crossing, name: str = "hunt") -> str:
     return "case %s full : %s : %s : %s" % (
         name, " ".join([crossing[WORKLOAD], *list_options(crossing, FOR_WORKLOAD)]),
         " ".join(capture), " ".join(keys))
+
+
+def name_reader(crossing: Crossing) -> str:
+    """Returns the value of `jitproof run --readers` for @crossing."""
+    return "perf-" + crossing[READER] if READER in crossing else "none"
 
 
 def drop_orphans(space: Space, crossing: Crossing) -> Crossing:

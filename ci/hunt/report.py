@@ -4,8 +4,8 @@
 from ci.hunt.clusters import Cluster, Clusters
 from ci.hunt.cover import Cover
 from ci.hunt.known import Findings
-from ci.hunt.line import format_line
-from ci.hunt.space import Crossing
+from ci.hunt.line import format_line, name_reader
+from ci.hunt.space import READER, Crossing
 from ci.hunt.state import Progress
 
 
@@ -31,6 +31,8 @@ def print_finding(cluster: Cluster) -> None:
     print("finding: %s" % cluster.signature)
     print("  seen %d times; %s" % (cluster.count, cluster.why.replace("\n", "\n  ")))
     print("  %s" % format_line(cluster.crossing, "NAME"))
+    if READER in cluster.crossing:
+        print("  to be read by %s" % name_reader(cluster.crossing))
 
 
 def print_all(progress: Progress, cover: Cover, clusters: Clusters,

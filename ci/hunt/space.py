@@ -8,8 +8,8 @@ from typing import Any, Iterable, Iterator, Sequence
 Item = tuple[str, str]  # a dimension and one of its values
 Crossing = dict[str, str]  # value by dimension; an absent dimension has its default
 
-WORKLOAD, CAPTURE, INJECT, PUBLISH, INSIDE, METHODS, AT, PERF = (
-    "workload", "capture", "inject", "publish", "inside", "methods", "at", "perf")
+WORKLOAD, CAPTURE, INJECT, PUBLISH, INSIDE, METHODS, AT, PERF, READER = (
+    "workload", "capture", "inject", "publish", "inside", "methods", "at", "perf", "reader")
 FOR_WORKLOAD, FOR_CAPTURE, FOR_INJECT = "workload ", "capture ", "inject "  # prefix of options
 SWITCH = ""  # the value of an option without a value
 # Usual time of a case; values that only longer cases use need too much time for a crossing.
@@ -76,7 +76,8 @@ class Space:
                 self._add_capture(harvest, one, listed)
         for option in listed["capture_options"]:
             harvest.add_option(FOR_CAPTURE, option, None)
-        harvest.add(PERF, request.perfs)
+        for name in (PERF, READER):
+            harvest.add(name, request.perfs)
         for case in listed["cases"]:
             if not case["control"] and case["seconds"] <= USUAL_SECONDS:
                 self._add_case(harvest, case, bool(request.perfs))

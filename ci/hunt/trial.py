@@ -12,11 +12,12 @@ import tempfile
 from typing import Any, Iterator, Mapping
 
 from ci.base import files, jsonl, process
-from ci.hunt.line import SECONDS, format_line
+from ci.hunt.line import SECONDS, format_line, name_reader
 from ci.hunt.space import INJECT, PERF, Crossing
 
 REJECTED = "rejected"  # no such case: the outcome of a case line that jitproof refuses
 ACCEPTED = "accepted"  # the outcome of a case line that jitproof does not refuse, and has not run
+TIMEOUT = "TIMEOUT"  # the outcome of a run that takes too long
 LATE = "late"  # the outcome if the workload had no time to get ready
 # Causes of names whose share depends on how often the workload replaced code while it was watched.
 BY_CHANCE = frozenset({"stale", "later", "overlapped"})
@@ -172,23 +173,23 @@ class Runner:
         outcome = REJECTED if result.returncode else ACCEPTED
         return Trial(crossing, outcome, remove_prefix(result.stderr), frozenset())
 
-    def run(self, crossing: Crossing, seed: int, readers: str = "all") -> Trial:
-        """Runs @crossing once. @readers: those of `jitproof run --readers`, if there are any."""
+    def run(self, crossing: Crossing, seed: int) -> Trial:
+        """Runs @crossing once."""
         with self._define(format_line(crossing)) as place:
-            trial = self._run_in(place, crossing, seed, readers)
+            trial = self._run_in(place, crossing, seed)
             if self.kept and trial.outcome not in ("PASS", "SKIP", REJECTED):
                 trial.kept = os.path.join(self.kept, os.path.basename(place))
                 shutil.copytree(place, trial.kept, symlinks=True)
             return trial
 
-    def _run_in(self, place: str, crossing: Crossing, seed: int, readers: str) -> Trial:
+    def _run_in(self, place: str, crossing: Crossing, seed: int) -> Trial:
         expected, out = os.path.join(place, "expected"), os.path.join(place, "run")
-        command = [self.jitproof, "run", *(["--readers", readers] if self.perfs else []),
-                   "--expected", expected, "--seed=%d" % seed, "-o", out, "hunt/hunt"]
+        command = [self.jitproof, "run", "--readers", name_reader(crossing), "--expected", expected,
+                   "--seed=%d" % seed, "-o", out, "hunt/hunt"]
         try:
             result = process.run(command, env=self.environment(crossing), timeout=SECONDS * 10)
         except subprocess.TimeoutExpired:
-            return Trial(crossing, "TIMEOUT", "", frozenset({Signature("TIMEOUT", "of the run")}))
+            return Trial(crossing, TIMEOUT, "", frozenset({Signature(TIMEOUT, "of the run")}))
         results = os.path.join(out, "results.jsonl")
         if not os.path.exists(results):
             why = remove_prefix(result.stderr or result.stdout)
@@ -236,7 +237,7 @@ def remove_prefix(text: str) -> str:
 def make_trial(crossing: Crossing, result: dict[str, Any]) -> Trial:
     outcome, why = result["outcome"], result["why"]
     if "before it was ready" in why:  # a workload that refuses its options ends at once
-        outcome = LATE if outcome == "TIMEOUT" else REJECTED
+        outcome = LATE if outcome == TIMEOUT else REJECTED
     tools = "perf " + crossing[PERF] if PERF in crossing else ""
     return Trial(crossing, outcome, why, find_signatures(outcome, why, tools, result),
                  result["metrics"], by_chance=frozenset(

@@ -17,8 +17,8 @@ from ci.hunt import known, line, probing, relations, report, state
 from ci.hunt.__main__ import Hunt
 from ci.hunt.clusters import Clusters, Reduction
 from ci.hunt.cover import PATIENCE, Cover
-from ci.hunt.space import (AT, CAPTURE, INJECT, INSIDE, METHODS, PERF, PUBLISH, WORKLOAD, Crossing,
-                           Request, Space, iterate_pairs)
+from ci.hunt.space import (AT, CAPTURE, INJECT, INSIDE, METHODS, PERF, PUBLISH, READER, WORKLOAD,
+                           Crossing, Request, Space, iterate_pairs)
 from ci.hunt.trial import (ACCEPTED, LATE, REJECTED, Runner, Signature, Trial, find_signatures,
                            make_trial)
 from harness.selftest.support.scratch import JITPROOF, Folder
@@ -131,6 +131,16 @@ class Spaces(unittest.TestCase):
             "samples=100 seconds=20 publish=map:late methods=chain,dump_fp at=before-open:map=9 "
             "inject=cut")
 
+    def test_reader(self) -> None:
+        """Each perf can read a crossing, also one that no perf recorded."""
+        space = Space(LISTED, Request(("6.1", "7.3")))
+        self.assertEqual(space.values[READER], ("6.1", "7.3"))
+        crossings: list[tuple[Crossing, str]] = [
+            ({}, "none"), ({READER: "6.1"}, "perf-6.1"), ({PERF: "6.1"}, "none")]
+        for crossing, expected in crossings:
+            self.assertEqual(line.name_reader(crossing), expected)
+            self.assertNotIn("6.1", line.format_line({**line.PLAIN, **crossing}))
+
     def test_the_program(self) -> None:
         """The real registry gives a space of all workloads."""
         listing = process.run_or_raise([JITPROOF, "list", "--json"])
@@ -219,13 +229,13 @@ class Refusing(Runner):
     def __init__(self, lacking: Crossing) -> None:
         super().__init__(JITPROOF, "", {})
         self.lacking, self.refused = lacking, 0
-        self.readers: list[str] = []
+        self.runs = 0
 
     def check(self, crossing: Crossing) -> Trial:
         return Trial(crossing, ACCEPTED, "", frozenset())
 
-    def run(self, crossing: Crossing, seed: int, readers: str = "all") -> Trial:
-        self.readers.append(readers)
+    def run(self, crossing: Crossing, seed: int) -> Trial:
+        self.runs += 1
         refused = self.lacking.items() <= crossing.items()
         self.refused += refused
         return Trial(crossing, "SKIP" if refused else "PASS",
@@ -284,13 +294,12 @@ class Learning(unittest.TestCase):
                 self.assertEqual(len(hunt.clusters.found), found)
 
     def test_needed_runs(self) -> None:
-        """A reduction runs only the readers and twins that can show its signature."""
-        for metric, cause, ran in (("names.unnamed", "no-map", ["none"]),
-                                   ("shown.frames", "cut", ["all"]),
-                                   ("names.right", "without inside", ["none", "all"])):
+        """A reduction runs twins only for the signature of a relation."""
+        for cause, runs in (("no-map", 1), ("without inside", 2)):
             runner = Refusing({"no": "such"})
-            make_hunt(runner).run_one({**line.PLAIN, "inside": "1"}, Signature(metric, cause))
-            self.assertEqual(runner.readers, ran)
+            make_hunt(runner).run_one({**line.PLAIN, "inside": "1"},
+                                      Signature("names.right", cause))
+            self.assertEqual(runner.runs, runs)
 
 
 class Waiting(Runner):
@@ -303,8 +312,8 @@ class Waiting(Runner):
     def check(self, crossing: Crossing) -> Trial:
         return Trial(crossing, ACCEPTED, "", frozenset())
 
-    def run(self, crossing: Crossing, seed: int, readers: str = "all") -> Trial:
-        if readers == "none":
+    def run(self, crossing: Crossing, seed: int) -> Trial:
+        if threading.current_thread().name.startswith("reduction"):
             assert self.others.acquire(timeout=60)
         else:
             self.others.release()
@@ -595,7 +604,7 @@ class Planted(Runner):
         super().__init__(JITPROOF, "", {})
         self.wrong, self.varies, self.runs = wrong, varies, 0
 
-    def run(self, crossing: Crossing, seed: int, readers: str = "") -> Trial:
+    def run(self, crossing: Crossing, seed: int) -> Trial:
         self.runs += self.varies
         is_wrong = self.wrong.items() <= crossing.items()
         k, low = 50 - 9 * self.runs if is_wrong else 99 - 9 * self.runs, 0.2 if is_wrong else 0.8
