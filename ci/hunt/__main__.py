@@ -195,6 +195,7 @@ def run(options: argparse.Namespace) -> int:
                 hunt.step()
         except KeyboardInterrupt:
             print("# interrupted; %s has the progress" % options.folder)
+            hunt.end = 0  # ends a reduction, too
         finally:
             for pool in (hunt.pool, hunt.reducer):
                 pool.shutdown(cancel_futures=True)

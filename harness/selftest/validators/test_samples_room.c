@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Tests the room for samples of other processes: a period of each CPU holds a sample of each event
+ * that samples. */
+#include "harness/judge/validator.h"
+#include "harness/selftest/support/check.h"
+
+enum { PERIOD = 1000, PERIODS = 1000, CPUS = 2, ENDS = 2 };
+
+/* Returns samples.room for samples of @events events that take turns, in order of time. */
+static uint64_t measure_room(uint32_t events)
+{
+	const struct jp_validator *room = jp_registry_find(JP_VALIDATOR, "samples_room");
+	struct jp_truth truth = {0};
+	const struct jp_evidence evidence = {.truth = &truth, .watched.cpus = CPUS};
+	struct jp_error err = {""};
+	struct jp_view view = {.evidence = &evidence, .state = calloc(1, room->state_size)};
+	uint64_t result;
+	int failed = 0;
+
+	check(view.state, "there is memory");
+	for (uint32_t i = 0; i <= PERIODS; i++) {
+		const struct jp_event event = {.type = JP_EVENT_SAMPLE,
+					       .time = 1 + (uint64_t)i * PERIOD,
+					       .attr = i % events,
+					       .sample.period = PERIOD};
+
+		failed |= room->handle(&view, &event);
+	}
+	check(!failed && !room->end(&view, &err) && view.findings.nr_metrics == 1,
+	      "there is a figure");
+	result = view.findings.metrics[0].k;
+	jp_findings_free(&view.findings);
+	room->free(view.state);
+	free(view.state);
+	return result;
+}
+
+/* The figures are rounded to whole samples. */
+TEST(samples_room)
+{
+	const uint64_t one_event = measure_room(1);
+
+	check(one_event >= CPUS * PERIODS && one_event <= CPUS * (PERIODS + 2 * ENDS),
+	      "each CPU takes a sample in each period");
+	for (uint32_t events = 2; events <= 3; events++)
+		check(measure_room(events) + events >= events * one_event &&
+			      measure_room(events) <= events * (one_event + 1),
+		      "each event adds as much room");
+}
