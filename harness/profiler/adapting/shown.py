@@ -104,10 +104,21 @@ def output_of(program: str, *command: str, **environment: str) -> str:
     return result.stdout.decode("utf-8", "surrogateescape")
 
 
-def write_shown(folder: str, name: str, reader: Reader, home: str, read: bool) -> bool:
+def can_read(folder: str, name: str, reader: Reader, home: str) -> bool:
+    """Returns whether the reader can show the file @name of the case @folder."""
+    with open(os.devnull, "w", encoding="utf-8", errors="surrogateescape") as file:
+        try:
+            reader.show(os.path.join(folder, name), home, Shown(file, reader.name, name))
+            return True
+        except (Crashed, Failed):
+            return False
+
+
+def write_shown(folder: str, name: str, reader: Reader, home: str,
+                is_read_by_later: Callable[[Reader], bool]) -> bool:
     """Lets the reader show the file @name of the case @folder, in @folder/shown/READER.@name.
-    @read: a later version of the program could read a file of the case. Returns whether it
-    succeeded."""
+    @is_read_by_later: whether a later version can read a file of the case, so that a reader that
+    refuses the format is older than it. Returns whether it succeeded."""
     path = os.path.join(folder, "shown", "%s.%s" % (reader.word(), name))
     if os.path.exists(path):
         return False  # --readers named this version twice
@@ -117,7 +128,8 @@ def write_shown(folder: str, name: str, reader: Reader, home: str, read: bool) -
             reader.show(os.path.join(folder, name), home, shown)
             return True
         except (Crashed, Failed) as why:
-            shown.note("older" if read and isinstance(why, Refused) else "failed", str(why))
+            is_older = isinstance(why, Refused) and is_read_by_later(reader)
+            shown.note("older" if is_older else "failed", str(why))
             return False
 
 
@@ -140,13 +152,21 @@ def is_chosen(reader: Reader, only: str) -> bool:
 
 def read(options: argparse.Namespace, readers: Iterable[Reader]) -> None:
     """Lets all chosen readers show the files of a case, which jitproof lists in @options."""
-    chosen = sorted((reader for reader in readers if is_chosen(reader, options.only)),
-                    key=Reader.number, reverse=True)
+    versions = sorted(readers, key=Reader.number, reverse=True)
+    chosen = [reader for reader in versions if is_chosen(reader, options.only)]
     if not chosen:
         raise Missing("no reader is called %s" % options.only)
     with show_perf_maps(options.dir), tempfile.TemporaryDirectory() as home:
-        read_by_later = False
+        able = []  # readers that have read a file
+
+        def is_read_by_later(reader: Reader) -> bool:
+            later = [other for other in versions if other.number() > reader.number()]
+            return any(other in able for other in later) or any(
+                can_read(options.dir, name, other, home)
+                for other in later if other not in chosen for name in options.file)
+
         for name in options.file:
             for reader in chosen:
-                read_by_later |= write_shown(options.dir, name, reader, home, read_by_later)
+                if write_shown(options.dir, name, reader, home, is_read_by_later):
+                    able.append(reader)
     report("done")

@@ -2,8 +2,12 @@
 """Tests which failures of a reader mean that it is older than the file's format, and the rows of
 `perf report` that count."""
 
+import argparse
+import contextlib
+import io
 import os
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../../profiler"))
@@ -28,6 +32,42 @@ class Refusals(unittest.TestCase):
                 shown.output_of("perf", "sh", "-c", 'echo "$0\nfailed to process sample" >&2',
                                 message)
             self.assertEqual(isinstance(raised.exception, shown.Refused), message != "bad")
+
+
+def make_reader(version: str, fails: type[shown.Failed] | None = None) -> shown.Reader:
+    def show(path: str, home: str, file: shown.Shown) -> None:
+        if fails:
+            raise fails("version %s reads no %s" % (version, os.path.basename(path)))
+    return shown.Reader("perf", version, show)
+
+
+class Older(unittest.TestCase):
+    """A reader that refuses a file is older than its format if a later version reads a file."""
+
+    def read(self, only: str, *readers: shown.Reader) -> dict[str, str]:
+        """Returns the last line that each reader's file has."""
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(os.path.join(folder, "shown"))
+            with contextlib.redirect_stdout(io.StringIO()):
+                shown.read(argparse.Namespace(dir=folder, only=only, file=["perf.data"]), readers)
+            lines = {}
+            for name in os.listdir(os.path.join(folder, "shown")):
+                with open(os.path.join(folder, "shown", name), encoding="utf-8") as file:
+                    lines[name.removesuffix(".perf.data")] = file.read().splitlines()[-1].split()[0]
+            return lines
+
+    def test_versions(self) -> None:
+        old, new = make_reader("6.1", shown.Refused), make_reader("7.3")
+        self.assertEqual(self.read("", old, new), {"perf-6.1": "older", "perf-7.3": "file"})
+        self.assertEqual(self.read("perf-6.1", old, new), {"perf-6.1": "older"})
+
+    def test_file_that_no_version_reads(self) -> None:
+        """Nor is a reader older that fails for another reason, or that is the latest."""
+        for failures in ((shown.Refused, shown.Refused), (shown.Failed, None),
+                         (None, shown.Refused)):
+            readers = [make_reader(*each) for each in zip(("6.1", "7.3"), failures)]
+            for only in ("", "perf-6.1", "perf-7.3"):
+                self.assertNotIn("older", self.read(only, *readers).values())
 
 
 class Shares(unittest.TestCase):
