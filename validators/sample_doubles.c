@@ -25,13 +25,14 @@ struct last_sample {
 
 /* Returns whether perf wrote one record twice. That happens if the record comes between two reads
  * of the ring's head in one round: the next round starts from the first value (perf_mmap__push()
- * and perf_mmap__read_init() in tools/perf/util/mmap.c). Other records then separate the two
- * copies. */
-static bool was_written_twice(const struct last_sample *last, const struct last_sample *again,
-			      const struct jp_event *event)
+ * and perf_mmap__read_init() in tools/perf/util/mmap.c). A FINISHED_ROUND record then separates the
+ * two copies, except in the files of `perf record --threads`, which have none. */
+static bool was_written_twice(const struct jp_view *view, const struct last_sample *last,
+			      const struct last_sample *again, const struct jp_event *event)
 {
-	return last->end && event->record && event->file_offset > last->end &&
-	       last->digest == again->digest;
+	return last->end && event->record && last->digest == again->digest &&
+	       (event->file_offset > last->end ||
+		(view->summary->in_parts && event->file_offset == last->end));
 }
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)
@@ -52,7 +53,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 		state->doubles++;
 		return jp_findings_count_failure(
 			&view->findings, "samples",
-			was_written_twice(last, &current, event) ? "written-twice" : "double",
+			was_written_twice(view, last, &current, event) ? "written-twice" : "double",
 			"at %" PRIu64 ", %u/%u: two samples of one event", event->time, event->pid,
 			event->tid);
 	}
