@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Recognizes known findings: results/expected names the finding of a tool's defect in the reason of
-the line that allows it, and the finding's title in FINDINGS.md names its options."""
+the line that allows it, and the finding's title in FINDINGS.md names its options. FINDINGS.md alone
+states crashes that no case shows."""
 
 import dataclasses
 import os
@@ -68,6 +69,29 @@ def read_lines(lines: Iterable[str]) -> list[Known]:
     return found
 
 
+SIGNAL = re.compile(r"\bSIG[A-Z]{3,}|\bsignal \d+")
+ASSERTION = re.compile(r'`([\w/-]+\.c)`; "assertion failed"')
+
+
+def read_crashes(findings: str) -> list[Known]:
+    """Returns the crashes of perf's `record` and `inject` that @findings, the text of FINDINGS.md,
+    states: by signal, or by the source file of a failed assertion. A title has the versions before
+    those without the defect: "defect, 6.1 and 6.12, gone in 7.2"."""
+    found = []
+    for section in findings.split("\n### "):
+        title = section.partition("\n")[0].rpartition(" - ")[2]
+        versions = re.findall(r"\d+\.\d+", re.split("gone|not", title)[0])
+        if not versions or not SIGNAL.search(section):
+            continue
+        assertion = ASSERTION.search(section)
+        numbers = sorted(map(text.parse_numbers, versions))
+        found += [Known(name, command, assertion[1] if assertion else "signal", "", numbers[0],
+                        numbers[-1])
+                  for name in {*ID.findall(section)} for command in ("inject", "record")
+                  if re.search("`%s\\b" % command, section)]
+    return found
+
+
 def read_titles(text: str) -> dict[str, list[frozenset[str]]]:
     """Returns the words in code style of the titles in FINDINGS.md, by each id below a title."""
     found: dict[str, list[frozenset[str]]] = {}
@@ -116,6 +140,7 @@ class Findings:
 def read_results(folder: str) -> Findings:
     """Reads the findings of a folder such as results."""
     expected = os.path.join(folder, "expected")
-    return Findings([one for name in sorted(os.listdir(expected)) for one in read_lines(
-        files.read(os.path.join(expected, name)).splitlines())], read_titles(
-            files.read(os.path.join(folder, "FINDINGS.md"))))
+    findings = files.read(os.path.join(folder, "FINDINGS.md"))
+    return Findings([*read_crashes(findings), *(
+        one for name in sorted(os.listdir(expected)) for one in read_lines(
+            files.read(os.path.join(expected, name)).splitlines()))], read_titles(findings))

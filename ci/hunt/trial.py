@@ -22,11 +22,12 @@ LATE = "late"  # the outcome if the workload had no time to get ready
 # Causes of names whose share depends on how often the workload replaced code while it was watched.
 BY_CHANCE = frozenset({"stale", "later", "overlapped"})
 NUMBER = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|\d+(?:\.\d+)?")
-# An inject crashed, or exited with 0 and wrote a file that nobody reads: cases allow both as
-# tool-crash.
-CRASHES = {"inject was killed by signal N": "tool-crash (signal)",
-           "inject ended with N and wrote a file whose records do not follow each other":
-           "tool-crash (unreadable)"}
+# A command of perf crashed, or exited with 0 and wrote a file that nobody reads: cases allow both
+# as tool-crash. A failed assertion has its source file in place of the signal.
+CRASH = re.compile(
+    r"\b(?P<command>inject|record) (?:was killed by (?P<signal>signal) \d+"
+    r"(?:.*?assertion failed at (?P<file>\S+\.c):\d+)?|"
+    r"ended with \d+ and wrote a file whose records do not follow each (?P<unreadable>other))")
 # An ERROR with one of these reasons is no sign of a defect of a tool.
 LACKS_EVIDENCE = ("too little evidence", "nothing was checked",
                   " records (mappings, processes, names) were lost",
@@ -70,7 +71,7 @@ class Trial:
     def is_judged(self) -> bool:
         """Returns whether the run had a verdict, or a tool wrote what nobody reads."""
         return self.outcome in ("PASS", "FAIL", "CRASH") or any(
-            one.metric == "inject" for one in self.signatures)
+            one.cause.startswith("tool-crash") for one in self.signatures)
 
     @property
     def lacks_evidence(self) -> bool:
@@ -112,9 +113,10 @@ def find_signatures(outcome: str, why: str, tools: str,
         if line.startswith(" "):
             continue  # an indented line explains the line before
         match = UNIT.match(remove_figures(line))
-        crashes = [cause for text, cause in CRASHES.items() if text in remove_figures(line)]
-        if not match and crashes:
-            found.add(Signature("inject", crashes[0], tools))
+        crash = CRASH.search(line)
+        if not match and crash:
+            reason = "unreadable" if crash["unreadable"] else crash["file"] or crash["signal"]
+            found.add(Signature(crash["command"], "tool-crash (%s)" % reason, tools))
             continue
         if not match:
             found.add(Signature(outcome, remove_figures(line)[:120], tools))

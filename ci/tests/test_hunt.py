@@ -464,7 +464,7 @@ class Clustering(unittest.TestCase):
             "ERROR", "perf inject ended with 0 and wrote a file whose records do not follow each "
             "other", "perf 5.10.262")
         found = known.read_results(os.path.join(os.path.dirname(__file__), "../../results"))
-        self.assertEqual([found.find_id(crossing, {"inject": "perf"}) for crossing in unreadable],
+        self.assertEqual([found.find_id(one, {**line.PLAIN, INJECT: "perf"}) for one in unreadable],
                          ["perf.inject-offset"])
         crash, = find_signatures("CRASH", "perf inject was killed by signal 11 (Segmentation "
                                  "fault): without a word", "perf 7.3.4")
@@ -545,6 +545,26 @@ class Recognition(unittest.TestCase):
                 (reading, {"capture": "attach-by perf"}, "perf.some-bug"),
                 (reading, {"capture": "attach"}, "")):
             self.assertEqual(findings.find_id(signature, crossing), expected)
+
+    def test_crashes(self) -> None:
+        """FINDINGS.md states crashes with the versions that have them, and a failed assertion."""
+        text = ("### `inject --jit` after `-a` - defect, 7.2 and 7.3\nNULL: SIGSEGV\n(perf.null)\n"
+                "### Long ids - defect, 6.1 to 6.12, gone in 7.2\nperf (`util/id.c`; \"assertion "
+                "failed\") in `record`. Seen: signal 6\n(perf.long)\n")
+        findings = known.Findings(known.read_crashes(text), known.read_titles(text))
+        null, failed, other = (
+            "perf inject was killed by signal 11 (Segmentation fault): without a word",
+            "perf record was killed by signal 6 (Aborted): 3 writes | assertion failed at "
+            "util/id.c:954 | *** stack smashing", "perf record was killed by signal 6 (Aborted): "
+            "assertion failed at util/map.c:7")
+        crossing = {CAPTURE: "launch-by perf", "capture -a": "", INJECT: "perf"}
+        for why, version, expected in ((null, "7.3.4", "perf.null"), (null, "6.12.118", ""),
+                                       (failed, "6.12.118", "perf.long"), (failed, "7.2.1", ""),
+                                       (failed, "6.1.1", "perf.long"), (other, "6.1.1", "")):
+            signature, = find_signatures("CRASH", why, "perf " + version)
+            self.assertEqual(findings.find_id(signature, crossing), expected)
+        signature, = find_signatures("CRASH", null, "perf 7.3.4")
+        self.assertEqual(findings.find_id(signature, {INJECT: "perf"}), "")
 
     def test_relations(self) -> None:
         """A difference from a twin is known if a finding's title names the option that the twin
