@@ -71,7 +71,9 @@ class Hunt:
     def run_one(self, crossing: Crossing, wanted: Signature | None = None) -> Trial:
         """Runs @crossing. With @wanted, leaves out the twins that cannot show it."""
         trial = self.runner.run(crossing, self.progress.seed)
-        return self.relations.check(trial) if not wanted or is_of_relation(wanted) else trial
+        if wanted and not is_of_relation(wanted):
+            return trial
+        return self.relations.check(trial, wanted.cause if wanted else "")
 
     def handle(self, trial: Trial) -> None:
         self.progress.tried += 1

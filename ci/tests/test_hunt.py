@@ -646,6 +646,19 @@ class Relating(unittest.TestCase):
         self.assertEqual(self.check({"capture -z": ""}).signatures, {
             Signature(name, "without -z", "perf 6.1") for name in ("names.right", "names.map")})
 
+    def test_one_twin(self) -> None:
+        """Of several options that must not matter, a crossing leaves out that which was left out
+        least, or that of the wanted relation."""
+        runner = Planted({"no": "such"})
+        checks = relations.Relations(runner)
+        crossing = {**self.crossing, "inside": "1", "capture --threads": ""}
+        names = ["without --threads", "without -z", "without inside"]
+        for _ in names:
+            checks.check(runner.run(crossing, 0))
+        self.assertEqual(checks.checked, dict.fromkeys(names, 1))
+        checks.check(runner.run(crossing, 0), names[1])
+        self.assertEqual(checks.checked[names[1]], 2)
+
     def test_varying_kind(self) -> None:
         """If one share of the samples varies between runs, the others are not compared."""
         trial = self.check({"capture -z": ""}, varies=True)

@@ -77,7 +77,7 @@ static void ask_adapter(struct readers_request *request, const char *name, const
 	ret = jp_profiler_read(name, only_file, arguments, request->dir, jp_clock_now() + READ_NS,
 			       request->err);
 	if (ret && !(ret == -ENOENT && request->optional))
-		request->failed = ret;
+		request->failed = ret == -ENOENT ? -EOPNOTSUPP : ret;
 }
 
 /* Lets each profiler of @cas read the file that it wrote. */
