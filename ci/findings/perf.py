@@ -411,6 +411,55 @@ def show_attach_window(context: Context) -> Iterator[Shown]:
         [context.jitproof, "record", "-o", path, "-p", pid], timeout=60), path)
 
 
+# Starts a thread every 0.5 ms, then lets each use 4 ms of CPU time; prints the threads' numbers.
+STARTER = """
+import threading, time
+turns, threads = [threading.Semaphore(0) for _ in range(600)], []
+def work(turn):
+    threads.append(threading.get_native_id())
+    turn.acquire()
+    while time.thread_time() < 0.004:
+        pass
+started = []
+print("ready", flush=True)
+for turn in turns:
+    started.append(threading.Thread(target=work, args=(turn,)))
+    started[-1].start()
+    time.sleep(0.0005)
+for thread, turn in zip(started, turns):
+    turn.release()
+    thread.join()
+print(*threads)
+"""
+
+
+def record_threads(version: str, recorder: Recorder, path: str, reader: Perf) -> Shown:
+    """Attaches to a program while it starts threads. Returns how many threads have no sample."""
+    with subprocess.Popen([sys.executable, "-c", STARTER], stdout=subprocess.PIPE,
+                          text=True) as starter:
+        assert starter.stdout
+        if starter.stdout.readline() != "ready\n":
+            raise RuntimeError("the program that starts threads did not start")
+        recorder(str(starter.pid))
+        started = {int(thread) for thread in starter.stdout.read().split()}
+    listed = reader.run("script", "-F", "tid", "-i", path).stdout.split()
+    missing = started - {int(thread) for thread in listed}
+    return version, bool(missing), \
+        "record -p: %d of %d threads, of which each used 4 ms of CPU time, have no sample" % (
+            len(missing), len(started))
+
+
+@finding("perf.attach-threads")
+def show_attach_to_threads(context: Context) -> Iterator[Shown]:
+    path = context.path("threads.data")
+    for perf in context.list_perfs():
+        yield record_threads(perf.version, lambda pid: run_record(
+            perf, "-q", "-F", "4000", "-m", "2048", "-e", "cpu-clock:u", "-o", path, "-p", pid),
+            path, perf)
+    yield record_threads("jitproof", lambda pid: process.run(
+        [context.jitproof, "record", "-F", "4000", "-o", path, "-p", pid], timeout=60), path, perf)
+
+
 def record_steps(perf: Perf, context: Context, path: str, *commands: str) -> None:
     """Records a shell that executes the program when asked. The command "go" starts the program and
     waits until it runs; all other commands are sent to perf."""
