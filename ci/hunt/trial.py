@@ -33,6 +33,7 @@ LACKS_EVIDENCE = ("too little evidence", "nothing was checked",
                   " records (mappings, processes, names) were lost",
                   # Crossings in pid namespaces use the same pids, and share /tmp.
                   " is there already, of another process")
+FINDING = re.compile(r"\(results/FINDINGS\.md, ([\w.-]+)\)")  # in a reason for an ERROR
 UNIT = re.compile(r"^([\w.]+): N(?: of N)? with cause ([^,;]+)"
                   r"(?:, which nothing allows|; allowed .*)$")
 
@@ -119,7 +120,9 @@ def find_signatures(outcome: str, why: str, tools: str,
             found.add(Signature(crash["command"], "tool-crash (%s)" % reason, tools))
             continue
         if not match:
-            found.add(Signature(outcome, remove_figures(line)[:120], tools))
+            finding = FINDING.search(line)
+            found.add(Signature(outcome, finding[1] if finding else remove_figures(line)[:120],
+                                tools))
             continue
         metric, cause = match.groups()
         readers = list_readers(result or {}, cause) if metric.startswith("shown.") else []

@@ -458,6 +458,9 @@ class Clustering(unittest.TestCase):
         one, other = (find_signatures("ERROR", "/tmp/%d/perf.data: %d bytes at 0x%x" % (n, n, n),
                                       "") for n in (3, 44))
         self.assertEqual(one, other)
+        self.assertEqual(find_signatures(
+            "ERROR", "/tmp/perf.data: cut short (results/FINDINGS.md, perf.tail)", "perf 7.3.4"),
+                         {Signature("ERROR", "perf.tail", "perf 7.3.4")})
         for outcome in ("PASS", "XFAIL"):
             self.assertEqual(find_signatures(outcome, "it refused", ""), frozenset())
         unreadable = find_signatures(
