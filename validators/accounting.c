@@ -279,8 +279,8 @@ static int add_shares(struct accounting *state)
 		       ?: add_share(state, JP_SAMPLE_KERNEL, total, kernel)
 		       ?: add_share(state, JP_SAMPLE_UNWATCHED, total, unwatched);
 
-	jp_findings_add_with_role(&state->view->findings, &impossible,
-				  jp_metric_count("samples.impossible", state->impossible));
+	jp_findings_add_role_count(&state->view->findings, &impossible, "samples.impossible",
+				   state->impossible);
 	return failed;
 }
 

@@ -254,8 +254,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 			": no operation of the workload explains the record",
 			record->pid, record->tid, record->start, record->end, record->time);
 	}
-	jp_findings_add_with_role(&view->findings, &recorded_acts,
-				  jp_metric_rate("acts.records", missing, acts));
+	jp_findings_add_role_rate(&view->findings, &recorded_acts, "acts.records", missing, acts);
 	jp_findings_add_rate(&view->findings, "records.acts", invented, records);
 	return failed;
 }

@@ -203,12 +203,10 @@ static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct comm *comm = view->state;
 
-	jp_findings_add_with_role(
-		&view->findings, &wrong_names,
-		jp_metric_rate("comm.records", comm->wrong_records, comm->records));
-	jp_findings_add_with_role(
-		&view->findings, &wrong_names,
-		jp_metric_rate("comm.threads", comm->wrong_threads, comm->threads));
+	jp_findings_add_role_rate(&view->findings, &wrong_names, "comm.records",
+				  comm->wrong_records, comm->records);
+	jp_findings_add_role_rate(&view->findings, &wrong_names, "comm.threads",
+				  comm->wrong_threads, comm->threads);
 	return 0;
 }
 

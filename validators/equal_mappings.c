@@ -463,10 +463,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 		return jp_fail(err, ENODATA, "no mapping was compared at any of %zu moments",
 			       state->points.count);
 	if (state->evidence->declared.observed) {
-		jp_findings_add_with_role(findings, &stated_mappings,
-					  jp_metric_rate("mappings.told",
-							 state->nr_stated - state->untrue,
-							 state->nr_stated));
+		jp_findings_add_role_rate(findings, &stated_mappings, "mappings.told",
+					  state->nr_stated - state->untrue, state->nr_stated);
 		return 0;
 	}
 	/* in KiB */
@@ -474,12 +472,10 @@ static int end(struct jp_view *view, struct jp_error *err)
 			     state->nr_compared >> 10);
 	jp_findings_add_count(findings, "mappings.unjudged", state->nr_unjudged >> 10);
 	jp_findings_add_count(findings, "mappings.marks", state->nr_marks);
-	jp_findings_add_with_role(findings, &equal_records,
-				  jp_metric_count("mappings.missing", state->nr_missing));
-	jp_findings_add_with_role(findings, &equal_records,
-				  jp_metric_count("mappings.extra", state->nr_extra));
-	jp_findings_add_with_role(findings, &equal_records,
-				  jp_metric_count("mappings.differs", state->nr_different));
+	jp_findings_add_role_count(findings, &equal_records, "mappings.missing", state->nr_missing);
+	jp_findings_add_role_count(findings, &equal_records, "mappings.extra", state->nr_extra);
+	jp_findings_add_role_count(findings, &equal_records, "mappings.differs",
+				   state->nr_different);
 	if (!state->injected)
 		return 0;
 	jp_findings_add_count(findings, "injected.missing", state->removed_files);

@@ -445,9 +445,8 @@ static void add_names(struct jp_findings *findings, const struct order_side *sid
 		char name[48];
 
 		snprintf(name, sizeof(name), "names.%s%s", jp_named_text[kind], suffix);
-		jp_findings_add_with_role(
-			findings, role,
-			jp_metric_rate(name, side->nr_named[kind], side->samples.count));
+		jp_findings_add_role_rate(findings, role, name, side->nr_named[kind],
+					  side->samples.count);
 	}
 }
 
@@ -477,15 +476,13 @@ static void add_metrics(struct jit_order_state *order, const struct jp_names_cha
 		  !order->needs_names ? &any_named_samples
 		  : !order->in_files  ? &named_samples
 				      : &some_named_samples);
-	jp_findings_add_with_role(findings, &unjudged_samples,
-				  jp_metric_rate("names.unjudged", side->nr_unjudged,
-						 side->nr_unjudged + side->samples.count));
+	jp_findings_add_role_rate(findings, &unjudged_samples, "names.unjudged", side->nr_unjudged,
+				  side->nr_unjudged + side->samples.count);
 	jp_findings_add_rate(findings, "names.elf", side->elf, side->samples.count);
 	jp_findings_add_rate(findings, "names.map", side->map, side->samples.count);
 	jp_findings_add_count(findings, "names.twice", twice);
-	jp_findings_add_with_role(
-		findings, order->in_memory ? &jp_counts_some : NULL,
-		jp_metric_rate("load.right", order->load_right, order->load_judged));
+	jp_findings_add_role_rate(findings, order->in_memory ? &jp_counts_some : NULL, "load.right",
+				  order->load_right, order->load_judged);
 	add_failed_share(order, "load.wrong");
 	add_failed_share(order, "load.unnamed");
 	jp_findings_add_count(findings, "order.loads", order->incarnations.loads);
@@ -501,9 +498,8 @@ static void add_metrics(struct jit_order_state *order, const struct jp_names_cha
 			     order->incarnations.loads);
 	add_names(findings, &order->before, ".before", NULL);
 	jp_findings_add_rate(findings, "names.covered", change->covered_bad, change->covered);
-	jp_findings_add_with_role(
-		findings, order->needs_names ? &jp_counts_some : NULL,
-		jp_metric_rate("inject.better", change->nr_better, change->nr_in_both));
+	jp_findings_add_role_rate(findings, order->needs_names ? &jp_counts_some : NULL,
+				  "inject.better", change->nr_better, change->nr_in_both);
 	jp_findings_add_rate(findings, "inject.worse", change->nr_worse, change->nr_in_both);
 	jp_findings_add_count(findings, "inject.lost", change->nr_lost);
 	jp_findings_add_rate(findings, "inject.stray", order->misplaced, order->injected);

@@ -78,10 +78,9 @@ static int end(struct jp_view *view, struct jp_error *err)
 	jp_losses_add(&state->losses, &info);
 	if (__builtin_add_overflow(info.lost_samples, state->samples, &total))
 		total = UINT64_MAX;
-	jp_findings_add_with_role(&view->findings, &lost,
-				  jp_metric_rate("lost.samples", info.lost_samples, total));
-	jp_findings_add_with_role(&view->findings, is_witnessed ? NULL : &lost,
-				  jp_metric_count("lost.throttled", state->losses.nr_throttled));
+	jp_findings_add_role_rate(&view->findings, &lost, "lost.samples", info.lost_samples, total);
+	jp_findings_add_role_count(&view->findings, is_witnessed ? NULL : &lost, "lost.throttled",
+				   state->losses.nr_throttled);
 	return 0;
 }
 

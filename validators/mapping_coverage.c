@@ -406,20 +406,17 @@ static int end(struct jp_view *view, struct jp_error *err)
 		failed = jp_findings_append(findings, &coverage->by_samples);
 	if (failed)
 		return failed;
-	jp_findings_add_with_role(
-		findings, &mapped_samples,
-		jp_metric_rate("coverage.samples", coverage->samples_known, coverage->samples));
+	jp_findings_add_role_rate(findings, &mapped_samples, "coverage.samples",
+				  coverage->samples_known, coverage->samples);
 	jp_findings_add_count(findings, "coverage.unmapped",
 			      coverage->samples - coverage->samples_known);
 	/* in KiB x ms: counts exactly, and is still small enough to add up */
-	jp_findings_add_with_role(findings, &jp_counts_some,
-				  jp_metric_rate("coverage.area", coverage->known_area * 1e3 / 1024,
-						 coverage->true_area * 1e3 / 1024));
+	jp_findings_add_role_rate(findings, &jp_counts_some, "coverage.area",
+				  coverage->known_area * 1e3 / 1024,
+				  coverage->true_area * 1e3 / 1024);
 	jp_findings_add_count(findings, "coverage.stray", coverage->stray_samples);
-	jp_findings_add_with_role(findings, &known_memory,
-				  jp_metric_count("coverage.missing", coverage->missing));
-	jp_findings_add_with_role(findings, &known_memory,
-				  jp_metric_count("coverage.late", coverage->late));
+	jp_findings_add_role_count(findings, &known_memory, "coverage.missing", coverage->missing);
+	jp_findings_add_role_count(findings, &known_memory, "coverage.late", coverage->late);
 	jp_findings_add_count(findings, "coverage.late_ns", coverage->late_ns);
 	jp_findings_add_count(findings, "coverage.stale", coverage->stale);
 	jp_findings_add_count(findings, "coverage.identity", coverage->identity);

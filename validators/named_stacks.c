@@ -255,8 +255,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 						   "%" PRIu64 " of %" PRIu64
 						   " samples are of processes that were not there",
 						   unwatched, stacks->samples);
-	jp_findings_add_with_role(&view->findings, &impossible,
-				  jp_metric_count("samples.impossible", nr_astray + unwatched));
+	jp_findings_add_role_count(&view->findings, &impossible, "samples.impossible",
+				   nr_astray + unwatched);
 	if (failed || !view->asked->names)
 		return failed;
 	if (renamed)
@@ -265,14 +265,11 @@ static int end(struct jp_view *view, struct jp_error *err)
 						  "%" PRIu64 " stacks of threads in a path have no "
 						  "emitted function's name",
 						  renamed);
-	jp_findings_add_with_role(&view->findings, &named_samples,
-				  jp_metric_rate("names.right", nr_right, total));
-	jp_findings_add_with_role(&view->findings, &named_callers,
-				  jp_metric_rate("callers.right",
-						 stacks->callers - stacks->nameless,
-						 stacks->callers));
-	jp_findings_add_with_role(&view->findings, &misnamed_samples,
-				  jp_metric_rate("names.wrong", stacks->misnamed, total));
+	jp_findings_add_role_rate(&view->findings, &named_samples, "names.right", nr_right, total);
+	jp_findings_add_role_rate(&view->findings, &named_callers, "callers.right",
+				  stacks->callers - stacks->nameless, stacks->callers);
+	jp_findings_add_role_rate(&view->findings, &misnamed_samples, "names.wrong",
+				  stacks->misnamed, total);
 	jp_findings_add_rate(&view->findings, "names.unnamed", stacks->unnamed + renamed, total);
 	return failed;
 }

@@ -161,9 +161,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 	const struct observed_names *names = view->state;
 	struct jp_findings *findings = &view->findings;
 
-	jp_findings_add_with_role(
-		findings, &unjudged_names,
-		jp_metric_rate("names.unjudged", names->unjudged, names->nr_samples));
+	jp_findings_add_role_rate(findings, &unjudged_names, "names.unjudged", names->unjudged,
+				  names->nr_samples);
 	for (int place = 0; place < PLACES; place++) {
 		const uint64_t *counts = names->counts[place];
 		uint64_t n = counts[RIGHT] + counts[WRONG] + counts[UNNAMED];
@@ -172,12 +171,12 @@ static int end(struct jp_view *view, struct jp_error *err)
 			char name[32];
 
 			snprintf(name, sizeof(name), "%s.%s", text[place], answers[answer]);
-			jp_findings_add_with_role(findings, roles[place][answer],
-						  jp_metric_rate(name, counts[answer], n));
+			jp_findings_add_role_rate(findings, roles[place][answer], name,
+						  counts[answer], n);
 		}
 	}
-	jp_findings_add_with_role(findings, &invented_names,
-				  jp_metric_rate("names.invented", names->invented, names->native));
+	jp_findings_add_role_rate(findings, &invented_names, "names.invented", names->invented,
+				  names->native);
 	return 0;
 }
 

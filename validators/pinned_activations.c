@@ -125,8 +125,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 	static const struct jp_role impossible = {.faults = "invented"};
 
-	jp_findings_add_with_role(&view->findings, &impossible,
-				  jp_metric_rate("samples.cpu", state->nr_bad, state->samples));
+	jp_findings_add_role_rate(&view->findings, &impossible, "samples.cpu", state->nr_bad,
+				  state->samples);
 	return 0;
 }
 

@@ -229,10 +229,8 @@ static int judge_images(struct processes *processes)
 		return failed;
 	jp_findings_add_count(findings, "processes", incarnations);
 	jp_findings_add_count(findings, "processes.images", images);
-	jp_findings_add_with_role(findings, &known_images,
-				  jp_metric_count("processes.unseen", unseen));
-	jp_findings_add_with_role(findings, &known_images,
-				  jp_metric_count("processes.nameless", nameless));
+	jp_findings_add_role_count(findings, &known_images, "processes.unseen", unseen);
+	jp_findings_add_role_count(findings, &known_images, "processes.nameless", nameless);
 	/* Without this metric, a case about reused pids becomes an ERROR. */
 	if (reused)
 		jp_findings_add_count(findings, "processes.reused", reused);
@@ -265,8 +263,8 @@ static int judge_threads(struct processes *processes)
 			"thread %u: %" PRIu64 " samples from %" PRIu64 " on, and no record of it",
 			thread->tid, thread->samples, thread->first);
 	}
-	jp_findings_add_with_role(processes->findings, &jp_counts_some,
-				  jp_metric_rate("threads.nameless", nameless, threads));
+	jp_findings_add_role_rate(processes->findings, &jp_counts_some, "threads.nameless",
+				  nameless, threads);
 	return failed;
 }
 

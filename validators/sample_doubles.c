@@ -65,8 +65,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 {
 	const struct sample_doubles *state = view->state;
 
-	jp_findings_add_with_role(&view->findings, &impossible,
-				  jp_metric_count("samples.doubles", state->doubles));
+	jp_findings_add_role_count(&view->findings, &impossible, "samples.doubles", state->doubles);
 	return 0;
 }
 

@@ -171,9 +171,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 	const int failed = count_forked(view);
 
 	jp_findings_add_rate(&view->findings, "samples.nowhere", state->nowhere, state->samples);
-	jp_findings_add_with_role(
-		&view->findings, &elsewhere,
-		jp_metric_rate("kernel.elsewhere", state->nr_elsewhere, state->nr_samples));
+	jp_findings_add_role_rate(&view->findings, &elsewhere, "kernel.elsewhere",
+				  state->nr_elsewhere, state->nr_samples);
 	return failed;
 }
 

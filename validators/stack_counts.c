@@ -164,8 +164,7 @@ static void count_places(const struct jp_stack_counts *counts, const struct jp_e
 	jp_sort(counts->places, counts->nr_places, jp_compare_by_value);
 	for (size_t i = 0; i < counts->nr_places; i++)
 		distinct += !i || counts->places[i] != counts->places[i - 1];
-	jp_findings_add_with_role(findings, &distinct_places,
-				  jp_metric_count("distinct", distinct));
+	jp_findings_add_role_count(findings, &distinct_places, "distinct", distinct);
 	if (!evidence->info.breakpoints)
 		return;
 	for (size_t i = 0; i < truth->nr_codes; i++)
@@ -178,9 +177,8 @@ static void count_places(const struct jp_stack_counts *counts, const struct jp_e
 			 " a breakpoint",
 			 distinct, evidence->info.breakpoints);
 	if (evidence->info.breakpoints < addresses)
-		jp_findings_add_with_role(
-			findings, &given_breakpoints,
-			jp_metric_rate("insn.given", evidence->info.breakpoints, addresses));
+		jp_findings_add_role_rate(findings, &given_breakpoints, "insn.given",
+					  evidence->info.breakpoints, addresses);
 	jp_findings_add_rate(findings, "insn.hit", distinct, instructions);
 }
 
@@ -194,10 +192,8 @@ static void add_cause_metrics(const struct jp_stack_counts *counts, struct jp_fi
 			continue;
 		snprintf(name, sizeof(name), "broken.%s.%.24s", jp_method_name(exception->method),
 			 exception->cause);
-		jp_findings_add_with_role(
-			findings, &broken,
-			jp_metric_rate(name, exception->count,
-				       counts->methods[exception->method].judged));
+		jp_findings_add_role_rate(findings, &broken, name, exception->count,
+					  counts->methods[exception->method].judged);
 	}
 }
 
@@ -225,10 +221,9 @@ static void add_method_metrics(const struct jp_method_count *count, enum jp_meth
 	memcpy(findings->verdicts[method], count->verdicts, sizeof(count->verdicts));
 	memcpy(findings->in_kernel[method], count->in_kernel, sizeof(count->in_kernel));
 	snprintf(name, sizeof(name), "judged.%s", jp_method_name(method));
-	jp_findings_add_with_role(findings, &judged_samples, jp_metric_count(name, count->judged));
+	jp_findings_add_role_count(findings, &judged_samples, name, count->judged);
 	snprintf(name, sizeof(name), "broken.%s", jp_method_name(method));
-	jp_findings_add_with_role(findings, &broken,
-				  jp_metric_rate(name, count->broken, count->judged));
+	jp_findings_add_role_rate(findings, &broken, name, count->broken, count->judged);
 	for (size_t i = 0; i < sizeof(rates) / sizeof(*rates) - (is_chosen ? 0 : 2); i++) {
 		snprintf(name, sizeof(name), "%s.%s", rates[i].name, jp_method_name(method));
 		jp_findings_add_rate(findings, name, rates[i].k, rates[i].n);
@@ -304,12 +299,10 @@ int jp_stack_counts_add(struct jp_stack_counts *counts, struct jp_view *view)
 	bool is_chosen = view->asked->methods;
 	int failed = 0;
 
-	jp_findings_add_with_role(findings, &unjudged_samples,
-				  jp_metric_rate("unjudged", counts->unjudged, counts->samples));
-	jp_findings_add_with_role(findings, &off_code,
-				  jp_metric_count("elsewhere.code", counts->off_code));
-	jp_findings_add_with_role(findings, &foreign,
-				  jp_metric_count("elsewhere.process", counts->foreign));
+	jp_findings_add_role_rate(findings, &unjudged_samples, "unjudged", counts->unjudged,
+				  counts->samples);
+	jp_findings_add_role_count(findings, &off_code, "elsewhere.code", counts->off_code);
+	jp_findings_add_role_count(findings, &foreign, "elsewhere.process", counts->foreign);
 	for (enum jp_method method = 0; method < JP_METHODS; method++) {
 		const struct jp_method_count *count = &counts->methods[method];
 

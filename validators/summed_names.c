@@ -80,16 +80,13 @@ static int end(struct jp_view *view, struct jp_error *err)
 	const struct summed_names *names = view->state;
 	struct jp_findings *findings = &view->findings;
 
-	jp_findings_add_with_role(
-		findings, &right_names,
-		jp_metric_rate("names.right", names->nr_right, names->nr_emitted));
-	jp_findings_add_with_role(
-		findings, &wrong_names,
-		jp_metric_rate("names.wrong",
-			       names->nr_emitted - names->nr_right - names->nr_unnamed,
-			       names->nr_emitted));
-	jp_findings_add_with_role(findings, &invented_names,
-				  jp_metric_rate("names.invented", names->invented, names->native));
+	jp_findings_add_role_rate(findings, &right_names, "names.right", names->nr_right,
+				  names->nr_emitted);
+	jp_findings_add_role_rate(findings, &wrong_names, "names.wrong",
+				  names->nr_emitted - names->nr_right - names->nr_unnamed,
+				  names->nr_emitted);
+	jp_findings_add_role_rate(findings, &invented_names, "names.invented", names->invented,
+				  names->native);
 	return 0;
 }
 

@@ -422,10 +422,8 @@ static void add_functions(const struct summed *summed)
 		summed->emitted - impossible + summed->unnamed + count_misnamed_samples(summed);
 
 	if (judged >= impossible)
-		jp_findings_add_with_role(
-			&summed->view->findings, &named_samples,
-			jp_metric_rate("names.right",
-				       summed->emitted - impossible - summed->nr_never, judged));
+		jp_findings_add_role_rate(&summed->view->findings, &named_samples, "names.right",
+					  summed->emitted - impossible - summed->nr_never, judged);
 }
 
 /* Reports and returns @count if its share of @n exceeds @usual_share beyond chance, else returns 0.
@@ -522,9 +520,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 				 ?: judge_stackless_samples(summed);
 	failed = failed ?: jp_stack_leaves_judge(&summed->leaves, &summed->counts, view)
 			 ?: jp_stack_counts_add(&summed->counts, view);
-	jp_findings_add_with_role(
-		&view->findings, &impossible_samples,
-		jp_metric_count("samples.impossible", count_impossible_samples(summed)));
+	jp_findings_add_role_count(&view->findings, &impossible_samples, "samples.impossible",
+				   count_impossible_samples(summed));
 	if (summed->by_name && view->asked->names && summed->all_named) {
 		add_functions(summed);
 		failed = failed ?: report_misnamed_samples(summed);

@@ -149,10 +149,8 @@ int jp_summed_weights_judge(struct jp_summed_weights *weights, struct jp_finding
 
 	jp_findings_add_count(findings, "cpu.samples", (uint64_t)(nr_samples + 0.5));
 	jp_findings_add_count(findings, "cpu.expected", (uint64_t)(due + 0.5));
-	jp_findings_add_with_role(findings, &seen_samples,
-				  jp_metric_rate("witness.seen",
-						 (uint64_t)fmax(due - lack + 0.5, 0),
-						 (uint64_t)(due + 0.5)));
+	jp_findings_add_role_rate(findings, &seen_samples, "witness.seen",
+				  (uint64_t)fmax(due - lack + 0.5, 0), (uint64_t)(due + 0.5));
 	if (failed)
 		return failed;
 	if (has_too_few)

@@ -399,8 +399,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 		     {"tasks.strangers", state->strangers, state->samples, &strange_tasks}};
 
 	for (size_t i = 0; i < sizeof(rates) / sizeof(*rates); i++)
-		jp_findings_add_with_role(&view->findings, rates[i].role,
-					  jp_metric_rate(rates[i].name, rates[i].k, rates[i].n));
+		jp_findings_add_role_rate(&view->findings, rates[i].role, rates[i].name, rates[i].k,
+					  rates[i].n);
 	return failed;
 }
 

@@ -72,9 +72,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 			 "the window that the capture states holds %" PRIu64 " of %" PRIu64
 			 " samples",
 			 state->nr_inside, state->samples);
-	jp_findings_add_with_role(
-		findings, &jp_counts_some,
-		jp_metric_rate("window.samples", state->nr_inside, state->samples));
+	jp_findings_add_role_rate(findings, &jp_counts_some, "window.samples", state->nr_inside,
+				  state->samples);
 	return 0;
 }
 

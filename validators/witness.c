@@ -642,13 +642,10 @@ static void add_metrics(struct witness *state, const struct tally *tally)
 
 	jp_findings_add_count(findings, "cpu.samples", samples);
 	jp_findings_add_count(findings, "cpu.expected", due);
-	jp_findings_add_with_role(findings, &seen_samples,
-				  jp_metric_rate("witness.seen",
-						 due - jp_min((uint64_t)ceil(state->lack), due),
-						 due));
-	jp_findings_add_with_role(
-		findings, &surplus_samples,
-		jp_metric_count("witness.surplus", (uint64_t)ceil(state->surplus)));
+	jp_findings_add_role_rate(findings, &seen_samples, "witness.seen",
+				  due - jp_min((uint64_t)ceil(state->lack), due), due);
+	jp_findings_add_role_count(findings, &surplus_samples, "witness.surplus",
+				   (uint64_t)ceil(state->surplus));
 	jp_findings_add_rate(findings, "witness.missing", tally->nr_missing,
 			     tally->nr_missing + state->count);
 	jp_findings_add_rate(findings, "witness.near", tally->nr_near, state->count);

@@ -45,17 +45,28 @@ void jp_findings_add(struct jp_findings *findings, struct jp_metric metric)
 
 void jp_findings_add_rate(struct jp_findings *findings, const char *name, uint64_t k, uint64_t n)
 {
-	jp_findings_add(findings, jp_metric_rate(name, k, n));
+	jp_findings_add_role_rate(findings, NULL, name, k, n);
 }
 
 void jp_findings_add_count(struct jp_findings *findings, const char *name, uint64_t k)
 {
-	jp_findings_add(findings, jp_metric_count(name, k));
+	jp_findings_add_role_count(findings, NULL, name, k);
 }
 
-void jp_findings_add_with_role(struct jp_findings *findings, const struct jp_role *role,
-			       struct jp_metric metric)
+void jp_findings_add_role_rate(struct jp_findings *findings, const struct jp_role *role,
+			       const char *name, uint64_t k, uint64_t n)
 {
+	struct jp_metric metric = jp_metric_rate(name, k, n);
+
+	metric.role = role;
+	jp_findings_add(findings, metric);
+}
+
+void jp_findings_add_role_count(struct jp_findings *findings, const struct jp_role *role,
+				const char *name, uint64_t k)
+{
+	struct jp_metric metric = jp_metric_count(name, k);
+
 	metric.role = role;
 	jp_findings_add(findings, metric);
 }

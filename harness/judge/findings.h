@@ -97,9 +97,11 @@ void jp_findings_add_count(struct jp_findings *findings, const char *name, uint6
 int jp_findings_append(struct jp_findings *findings, const struct jp_findings *more);
 const struct jp_metric *jp_findings_find_metric(const struct jp_findings *findings,
 						const char *name);
-/* Adds @metric with the requirements @role, which must be a constant. */
-void jp_findings_add_with_role(struct jp_findings *findings, const struct jp_role *role,
-			       struct jp_metric metric);
+/* As jp_findings_add_rate() and jp_findings_add_count(), with the constant requirements @role. */
+void jp_findings_add_role_rate(struct jp_findings *findings, const struct jp_role *role,
+			       const char *name, uint64_t k, uint64_t n);
+void jp_findings_add_role_count(struct jp_findings *findings, const struct jp_role *role,
+				const char *name, uint64_t k);
 /* Counts one failure of @kind and @method with @cause, and returns its entry. If the entry's count
  * is 1, the caller must describe this first occurrence in it. Returns NULL if out of memory. */
 struct jp_exception *jp_findings_count(struct jp_findings *findings, const char *kind,

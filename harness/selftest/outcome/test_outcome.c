@@ -66,8 +66,7 @@ TEST(bound_of_a_serving_metric)
 		struct jp_case cas = {.expectations = &expectation, .nr_expectations = expected};
 		struct jp_result result = {.cas = &cas, .findings.judged[JP_CHAIN] = true};
 
-		jp_findings_add_with_role(&result.findings, &role,
-					  jp_metric_rate("insn.given", 3, 4));
+		jp_findings_add_role_rate(&result.findings, &role, "insn.given", 3, 4);
 		jp_check_evidence(&result);
 		check_outcome(expected ? "an expected metric" : "no expected metric", &result,
 			      expected ? JP_ERROR : JP_PASS,

@@ -20,8 +20,7 @@ static struct jp_score_cell fill_cell(uint64_t nr_wrong, uint64_t judged, uint64
 	findings->judged[0] = true;
 	findings->verdicts[0][JP_WRONG] = nr_wrong;
 	findings->verdicts[0][JP_EXACT] = judged - nr_wrong;
-	jp_findings_add_with_role(findings, &invented_role,
-				  jp_metric_count("samples.impossible", impossible));
+	jp_findings_add_role_count(findings, &invented_role, "samples.impossible", impossible);
 	jp_score_fill(&row);
 	*share = jp_score_rate_cell(&row, JP_SCORE_INVENTED);
 	jp_findings_free(findings);
@@ -39,8 +38,8 @@ static struct jp_score_cell fill_faults(const char *cause)
 	struct jp_score_row row = {.result.cas = &cas};
 	struct jp_findings *findings = &row.result.findings;
 
-	jp_findings_add_with_role(findings, &samples_role, jp_metric_rate("made.samples", 7, 9));
-	jp_findings_add_with_role(findings, &mapped_role, jp_metric_rate("made.acts", 1, 2));
+	jp_findings_add_role_rate(findings, &samples_role, "made.samples", 7, 9);
+	jp_findings_add_role_rate(findings, &mapped_role, "made.acts", 1, 2);
 	jp_findings_count_failure(findings, "made.acts", cause, "one");
 	jp_score_fill(&row);
 	jp_findings_free(findings);
