@@ -347,7 +347,7 @@ static void free_accounting(void *context)
 	jp_sample_facts_end(&state->facts_of);
 }
 
-static const struct jp_validator accounting_validator = {
+JP_DEFINE(validator, accounting_validator) = {
 	.name = "accounting",
 	.traits = JP_WANTS_INJECTED | JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES |
 		  JP_LACKS_MAPPINGS | JP_LACKS_TASKS,
@@ -357,4 +357,3 @@ static const struct jp_validator accounting_validator = {
 	.end = end,
 	.free = free_accounting,
 };
-JP_REGISTER(validator, accounting_validator);

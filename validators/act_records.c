@@ -280,7 +280,7 @@ static void free_state(void *context)
 	free(state->records);
 }
 
-static const struct jp_validator act_records = {
+JP_DEFINE(validator, act_records) = {
 	.name = "act_records",
 	.state_size = sizeof(struct act_records),
 	.begin = begin,
@@ -288,4 +288,3 @@ static const struct jp_validator act_records = {
 	.end = end,
 	.free = free_state,
 };
-JP_REGISTER(validator, act_records);

@@ -88,9 +88,8 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	return 0;
 }
 
-static const struct jp_validator acts = {
+JP_DEFINE(validator, acts) = {
 	.name = "acts",
 	.traits = JP_LACKS_ALL,
 	.begin = begin,
 };
-JP_REGISTER(validator, acts);

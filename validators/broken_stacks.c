@@ -497,7 +497,7 @@ static void free_stacks(void *state)
 	jp_stack_counts_free(&stacks->counts);
 }
 
-static const struct jp_validator broken_stacks = {
+JP_DEFINE(validator, broken_stacks) = {
 	.name = "broken_stacks",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS |
 		  JP_LACKS_TASKS,
@@ -507,7 +507,6 @@ static const struct jp_validator broken_stacks = {
 	.end = end,
 	.free = free_stacks,
 };
-JP_REGISTER(validator, broken_stacks);
 
 static const struct jp_excuse limits[] = {
 	{"method-limit", NULL, "broken.* wrong.*",

@@ -166,7 +166,7 @@ static void free_chain_dump(void *state)
 	jp_map_free(&chain_dump->newborn);
 }
 
-static const struct jp_validator chain_dump = {
+JP_DEFINE(validator, chain_dump) = {
 	.name = "chain_dump",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS | JP_LACKS_TASKS,
 	.state_size = sizeof(struct chain_dump),
@@ -174,4 +174,3 @@ static const struct jp_validator chain_dump = {
 	.end = end,
 	.free = free_chain_dump,
 };
-JP_REGISTER(validator, chain_dump);

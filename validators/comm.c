@@ -219,7 +219,7 @@ static void free_comm(void *state)
 	jp_text_pool_free(&comm->texts);
 }
 
-static const struct jp_validator comm_validator = {
+JP_DEFINE(validator, comm_validator) = {
 	.name = "comm",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS |
 		  JP_LACKS_ADDRESSES,
@@ -229,4 +229,3 @@ static const struct jp_validator comm_validator = {
 	.end = end,
 	.free = free_comm,
 };
-JP_REGISTER(validator, comm_validator);

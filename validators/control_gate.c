@@ -121,7 +121,7 @@ static int add_back(const struct jp_evidence *evidence, struct jp_extras *added_
 	return failed;
 }
 
-static const struct jp_control gate = {
+JP_DEFINE(control, gate) = {
 	.name = "gate",
 	.mapping = omits_mapping,
 	.describe = describe,
@@ -129,4 +129,3 @@ static const struct jp_control gate = {
 	.thread = omits_thread,
 	.add_back = add_back,
 };
-JP_REGISTER(control, gate);

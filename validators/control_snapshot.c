@@ -86,13 +86,12 @@ static int add_back_by_none(const struct jp_evidence *evidence, struct jp_extras
 	return add_back(evidence, JP_SYNTH_NONE, added_records);
 }
 
-static const struct jp_control snapshot_control = {
+JP_DEFINE(control, snapshot_control) = {
 	.name = "snapshot",
 	.mapping = omits_by_none,
 	.describe = describe,
 	.add_back = add_back_by_none,
 };
-JP_REGISTER(control, snapshot_control);
 
 static bool omits_by_paths(struct jp_left_out *left_out, uint64_t time)
 {
@@ -104,10 +103,9 @@ static int add_back_by_paths(const struct jp_evidence *evidence, struct jp_extra
 	return add_back(evidence, JP_SYNTH_PATHS, added_records);
 }
 
-static const struct jp_control pathless = {
+JP_DEFINE(control, pathless) = {
 	.name = "pathless",
 	.mapping = omits_by_paths,
 	.describe = describe,
 	.add_back = add_back_by_paths,
 };
-JP_REGISTER(control, pathless);

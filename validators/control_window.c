@@ -95,11 +95,10 @@ static int add_back(const struct jp_evidence *evidence, struct jp_extras *added_
 	return failed;
 }
 
-static const struct jp_control window = {
+JP_DEFINE(control, window) = {
 	.name = "window",
 	.mapping = omits_mapping,
 	.describe = describe,
 	.thread = omits_thread,
 	.add_back = add_back,
 };
-JP_REGISTER(control, window);

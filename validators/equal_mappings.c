@@ -494,7 +494,7 @@ static void free_equal(void *state)
 	free(equal->borders);
 }
 
-static const struct jp_validator equal_mappings = {
+JP_DEFINE(validator, equal_mappings) = {
 	.name = "equal_mappings",
 	.traits = JP_WANTS_INJECTED | JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES,
 	.state_size = sizeof(struct equal),
@@ -504,4 +504,3 @@ static const struct jp_validator equal_mappings = {
 	.end = end,
 	.free = free_equal,
 };
-JP_REGISTER(validator, equal_mappings);

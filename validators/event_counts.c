@@ -86,10 +86,9 @@ static int end(struct jp_view *view, struct jp_error *err)
 	return judge_written_samples(view) ?: judge_counted_samples(view);
 }
 
-static const struct jp_validator event_counts = {
+JP_DEFINE(validator, event_counts) = {
 	.name = "event_counts",
 	.state_size = sizeof(struct event_counts),
 	.handle = handle_event,
 	.end = end,
 };
-JP_REGISTER(validator, event_counts);

@@ -201,7 +201,7 @@ static void free_gate(void *state)
 	free(gate->is_new);
 }
 
-static const struct jp_validator gate_names = {
+JP_DEFINE(validator, gate_names) = {
 	.name = "gate_names",
 	.state_size = sizeof(struct gate_names),
 	.begin = begin,
@@ -210,4 +210,3 @@ static const struct jp_validator gate_names = {
 	.end = end,
 	.free = free_gate,
 };
-JP_REGISTER(validator, gate_names);

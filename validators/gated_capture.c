@@ -410,7 +410,7 @@ static void free_gated(void *state)
 	free(gated->processes);
 }
 
-static const struct jp_validator gated_capture = {
+JP_DEFINE(validator, gated_capture) = {
 	.name = "gated_capture",
 	.state_size = sizeof(struct gated),
 	.begin = begin,
@@ -419,4 +419,3 @@ static const struct jp_validator gated_capture = {
 	.end = end,
 	.free = free_gated,
 };
-JP_REGISTER(validator, gated_capture);

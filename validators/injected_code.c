@@ -240,7 +240,7 @@ static void free_code(void *context)
 	free(state->captured);
 }
 
-static const struct jp_validator injected_code = {
+JP_DEFINE(validator, injected_code) = {
 	.name = "injected_code",
 	.traits = JP_WANTS_INJECTED | JP_LACKS_REGISTERS,
 	.state_size = sizeof(struct injected_code),
@@ -249,4 +249,3 @@ static const struct jp_validator injected_code = {
 	.end = end,
 	.free = free_code,
 };
-JP_REGISTER(validator, injected_code);

@@ -139,7 +139,7 @@ static void free_records(void *context)
 	jp_map_free(&state->groups);
 }
 
-static const struct jp_validator injected_records = {
+JP_DEFINE(validator, injected_records) = {
 	.name = "injected_records",
 	.traits = JP_WANTS_INJECTED | JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES |
 		  JP_LACKS_MAPPINGS | JP_LACKS_TASKS,
@@ -149,7 +149,6 @@ static const struct jp_validator injected_records = {
 	.end = end,
 	.free = free_records,
 };
-JP_REGISTER(validator, injected_records);
 
 static const struct jp_excuse excuses[] = {
 	{"inject-unused", "inject=perf -B", "injected.missing injected.mappings injected.records",

@@ -556,7 +556,7 @@ static void free_order(void *state)
 	jp_file_finder_free(order->finder);
 }
 
-static const struct jp_validator jit_order = {
+JP_DEFINE(validator, jit_order) = {
 	.name = "jit_order",
 	.traits = JP_WANTS_INJECTED | JP_LACKS_REGISTERS,
 	.state_size = sizeof(struct jit_order_state),
@@ -566,7 +566,6 @@ static const struct jp_validator jit_order = {
 	.end = end,
 	.free = free_order,
 };
-JP_REGISTER(validator, jit_order);
 
 static const struct jp_excuse excuses[] = {
 	{"names-no-publisher", "!publish=*", "names.unnamed load.unnamed", "*", NULL,

@@ -348,9 +348,8 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	return failed;
 }
 
-static const struct jp_validator jitdump_records = {
+JP_DEFINE(validator, jitdump_records) = {
 	.name = "jitdump_records",
 	.traits = JP_LACKS_ALL,
 	.begin = begin,
 };
-JP_REGISTER(validator, jitdump_records);

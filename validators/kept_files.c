@@ -271,7 +271,7 @@ static void free_kept(void *state)
 	free(kept->support);
 }
 
-static const struct jp_validator kept_files = {
+JP_DEFINE(validator, kept_files) = {
 	.name = "kept_files",
 	.state_size = sizeof(struct kept),
 	.begin = begin,
@@ -279,4 +279,3 @@ static const struct jp_validator kept_files = {
 	.end = end,
 	.free = free_kept,
 };
-JP_REGISTER(validator, kept_files);

@@ -84,7 +84,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 	return 0;
 }
 
-static const struct jp_validator losses = {
+JP_DEFINE(validator, losses) = {
 	.name = "losses",
 	.traits = JP_LACKS_ALL,
 	.state_size = sizeof(struct loss_state),
@@ -93,4 +93,3 @@ static const struct jp_validator losses = {
 	.end = end,
 	.free = free_losses,
 };
-JP_REGISTER(validator, losses);

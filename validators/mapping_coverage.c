@@ -435,7 +435,7 @@ static void free_coverage(void *state)
 	jp_map_free(&coverage->reported);
 }
 
-static const struct jp_validator mapping_coverage = {
+JP_DEFINE(validator, mapping_coverage) = {
 	.name = "mapping_coverage",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES,
 	.state_size = sizeof(struct jp_coverage),
@@ -444,4 +444,3 @@ static const struct jp_validator mapping_coverage = {
 	.end = end,
 	.free = free_coverage,
 };
-JP_REGISTER(validator, mapping_coverage);

@@ -322,7 +322,7 @@ static void free_records(void *context)
 	jp_mapping_halves_free(&state->halves);
 }
 
-static const struct jp_validator mapping_records = {
+JP_DEFINE(validator, mapping_records) = {
 	.name = "mapping_records",
 	.traits = JP_LACKS_REGISTERS,
 	.state_size = sizeof(struct mapping_records),
@@ -331,7 +331,6 @@ static const struct jp_validator mapping_records = {
 	.end = end,
 	.free = free_records,
 };
-JP_REGISTER(validator, mapping_records);
 
 static const struct jp_excuse excuses[] = {
 	{"switch-output", "--switch-output=*", "mappings.unknown", "unwatched", NULL,

@@ -301,7 +301,7 @@ static void free_modes(void *context)
 	jp_map_free(&modes->ended);
 }
 
-static const struct jp_validator modes = {
+JP_DEFINE(validator, modes) = {
 	.name = "modes",
 	.state_size = sizeof(struct modes),
 	.begin = begin,
@@ -309,4 +309,3 @@ static const struct jp_validator modes = {
 	.end = end,
 	.free = free_modes,
 };
-JP_REGISTER(validator, modes);

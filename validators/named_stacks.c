@@ -296,7 +296,7 @@ static void free_stacks(void *state)
 	jp_frame_names_free(&stacks->names);
 }
 
-static const struct jp_validator named_stacks = {
+JP_DEFINE(validator, named_stacks) = {
 	.name = "named_stacks",
 	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
 	.state_size = sizeof(struct named_stacks),
@@ -305,4 +305,3 @@ static const struct jp_validator named_stacks = {
 	.end = end,
 	.free = free_stacks,
 };
-JP_REGISTER(validator, named_stacks);

@@ -197,7 +197,7 @@ static void free_names(void *state)
 	jp_frame_names_free(&names->functions);
 }
 
-static const struct jp_validator observed_names = {
+JP_DEFINE(validator, observed_names) = {
 	.name = "observed_names",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_MAPPINGS | JP_LACKS_TASKS |
 		  JP_LACKS_THREADS,
@@ -207,4 +207,3 @@ static const struct jp_validator observed_names = {
 	.end = end,
 	.free = free_names,
 };
-JP_REGISTER(validator, observed_names);

@@ -184,9 +184,8 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	return failed;
 }
 
-static const struct jp_validator perf_map_lines = {
+JP_DEFINE(validator, perf_map_lines) = {
 	.name = "perf_map_lines",
 	.traits = JP_LACKS_ALL,
 	.begin = begin,
 };
-JP_REGISTER(validator, perf_map_lines);

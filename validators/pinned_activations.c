@@ -144,7 +144,7 @@ static void free_pinned(void *context)
 	jp_map_free(&state->cpus);
 }
 
-static const struct jp_validator pinned_activations = {
+JP_DEFINE(validator, pinned_activations) = {
 	.name = "pinned_activations",
 	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
 	.state_size = sizeof(struct pinned_activations),
@@ -153,4 +153,3 @@ static const struct jp_validator pinned_activations = {
 	.end = end,
 	.free = free_pinned,
 };
-JP_REGISTER(validator, pinned_activations);

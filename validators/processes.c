@@ -324,7 +324,7 @@ static void free_processes(void *state)
 	jp_map_free(&processes->by_tid);
 }
 
-static const struct jp_validator processes_validator = {
+JP_DEFINE(validator, processes_validator) = {
 	.name = "processes",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES,
 	.state_size = sizeof(struct processes),
@@ -333,4 +333,3 @@ static const struct jp_validator processes_validator = {
 	.end = end,
 	.free = free_processes,
 };
-JP_REGISTER(validator, processes_validator);

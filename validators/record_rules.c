@@ -323,11 +323,10 @@ static void free_rules(void *state)
 	jp_map_free(&rules->addresses);
 }
 
-static const struct jp_validator record_rules = {
+JP_DEFINE(validator, record_rules) = {
 	.name = "record_rules",
 	.state_size = sizeof(struct record_rules),
 	.handle = handle_event,
 	.end = end,
 	.free = free_rules,
 };
-JP_REGISTER(validator, record_rules);

@@ -76,7 +76,7 @@ static void free_doubles(void *context)
 	jp_map_free(&state->last);
 }
 
-static const struct jp_validator sample_doubles = {
+JP_DEFINE(validator, sample_doubles) = {
 	.name = "sample_doubles",
 	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
 	.state_size = sizeof(struct sample_doubles),
@@ -84,4 +84,3 @@ static const struct jp_validator sample_doubles = {
 	.end = end,
 	.free = free_doubles,
 };
-JP_REGISTER(validator, sample_doubles);

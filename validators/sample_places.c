@@ -199,7 +199,7 @@ static void free_places(void *context)
 	free(state->kernel);
 }
 
-static const struct jp_validator sample_places = {
+JP_DEFINE(validator, sample_places) = {
 	.name = "sample_places",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_NAMES | JP_LACKS_TASKS,
 	.state_size = sizeof(struct sample_places),
@@ -208,4 +208,3 @@ static const struct jp_validator sample_places = {
 	.end = end,
 	.free = free_places,
 };
-JP_REGISTER(validator, sample_places);

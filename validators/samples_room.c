@@ -70,7 +70,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	return view->evidence->info.breakpoints || view->evidence->declared.observed;
 }
 
-static const struct jp_validator samples_room = {
+JP_DEFINE(validator, samples_room) = {
 	.name = "samples_room",
 	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
 	.state_size = sizeof(struct samples_room),
@@ -79,4 +79,3 @@ static const struct jp_validator samples_room = {
 	.end = end,
 	.free = free_room,
 };
-JP_REGISTER(validator, samples_room);

@@ -495,7 +495,7 @@ static void free_state(void *context)
 	jp_shown_files_free(&state->files);
 }
 
-static const struct jp_validator shown = {
+JP_DEFINE(validator, shown) = {
 	.name = "shown",
 	.traits = JP_WANTS_INJECTED | JP_LACKS_ALL,
 	.state_size = sizeof(struct shown_state),
@@ -504,4 +504,3 @@ static const struct jp_validator shown = {
 	.end = end,
 	.free = free_state,
 };
-JP_REGISTER(validator, shown);

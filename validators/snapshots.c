@@ -226,7 +226,7 @@ static void free_shown(void *state)
 	jp_map_free(&shown->recorded);
 }
 
-static const struct jp_validator snapshots_validator = {
+JP_DEFINE(validator, snapshots_validator) = {
 	.name = "snapshots",
 	.state_size = sizeof(struct shown),
 	.begin = begin,
@@ -234,4 +234,3 @@ static const struct jp_validator snapshots_validator = {
 	.end = end,
 	.free = free_shown,
 };
-JP_REGISTER(validator, snapshots_validator);

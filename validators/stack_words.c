@@ -114,7 +114,7 @@ static void free_words(void *state)
 	jp_truth_stack_free(&words->stack);
 }
 
-static const struct jp_validator stack_words = {
+JP_DEFINE(validator, stack_words) = {
 	.name = "stack_words",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS | JP_LACKS_TASKS,
 	.state_size = sizeof(struct stack_words),
@@ -122,4 +122,3 @@ static const struct jp_validator stack_words = {
 	.end = end,
 	.free = free_words,
 };
-JP_REGISTER(validator, stack_words);

@@ -27,10 +27,9 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	return view->evidence->info.absent != NULL;
 }
 
-static const struct jp_validator stated_modes = {
+JP_DEFINE(validator, stated_modes) = {
 	.name = "stated_modes",
 	.begin = begin,
 	.handle = handle_event,
 	.end = end,
 };
-JP_REGISTER(validator, stated_modes);

@@ -110,7 +110,7 @@ static void free_names(void *state)
 	jp_frame_names_free(&names->functions);
 }
 
-static const struct jp_validator summed_names = {
+JP_DEFINE(validator, summed_names) = {
 	.name = "summed_names",
 	.traits = JP_LACKS_ALL,
 	.state_size = sizeof(struct summed_names),
@@ -119,4 +119,3 @@ static const struct jp_validator summed_names = {
 	.end = end,
 	.free = free_names,
 };
-JP_REGISTER(validator, summed_names);

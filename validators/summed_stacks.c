@@ -558,7 +558,7 @@ static void free_summed(void *state)
 	free(summed->witnessed);
 }
 
-static const struct jp_validator summed_stacks = {
+JP_DEFINE(validator, summed_stacks) = {
 	.name = "summed_stacks",
 	.traits = JP_LACKS_ALL,
 	.state_size = sizeof(struct summed),
@@ -567,4 +567,3 @@ static const struct jp_validator summed_stacks = {
 	.end = end,
 	.free = free_summed,
 };
-JP_REGISTER(validator, summed_stacks);

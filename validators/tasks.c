@@ -431,7 +431,7 @@ static void free_tasks(void *context)
 	free(state->records);
 }
 
-static const struct jp_validator tasks_validator = {
+JP_DEFINE(validator, tasks_validator) = {
 	.name = "tasks",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS |
 		  JP_LACKS_ADDRESSES,
@@ -441,4 +441,3 @@ static const struct jp_validator tasks_validator = {
 	.end = end,
 	.free = free_tasks,
 };
-JP_REGISTER(validator, tasks_validator);

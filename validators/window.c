@@ -77,11 +77,10 @@ static int end(struct jp_view *view, struct jp_error *err)
 	return 0;
 }
 
-static const struct jp_validator window = {
+JP_DEFINE(validator, window) = {
 	.name = "window",
 	.traits = JP_LACKS_ALL & ~JP_LACKS_TIME,
 	.state_size = sizeof(struct window_count),
 	.handle = handle_event,
 	.end = end,
 };
-JP_REGISTER(validator, window);

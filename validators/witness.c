@@ -732,7 +732,7 @@ static void free_witness(void *context)
 	jp_cpu_times_free(&state->witness_times);
 }
 
-static const struct jp_validator witness = {
+JP_DEFINE(validator, witness) = {
 	.name = "witness",
 	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
 	.state_size = sizeof(struct witness),
@@ -741,4 +741,3 @@ static const struct jp_validator witness = {
 	.end = end,
 	.free = free_witness,
 };
-JP_REGISTER(validator, witness);

@@ -100,10 +100,9 @@ static const struct jp_option options[] = {
 	{.help = "step reuse: also done every period"},
 	{0}};
 
-static const struct jp_workload address_reuse = {
+JP_DEFINE(workload, address_reuse) = {
 	.name = "address_reuse",
 	.help = "generations of code, each at the address of the previous one",
 	.options = options,
 	.run = run,
 };
-JP_REGISTER(workload, address_reuse);

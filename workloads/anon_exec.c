@@ -19,10 +19,9 @@ static const struct jp_option options[] = {{"--protect", .number = &protect, .wo
 					   {.get_more = jp_plan_options, .context = &plan},
 					   {0}};
 
-static const struct jp_workload anon_exec = {
+JP_DEFINE(workload, anon_exec) = {
 	.name = "anon_exec",
 	.help = "code in private anonymous memory, RWX or RW then RX",
 	.options = options,
 	.run = run,
 };
-JP_REGISTER(workload, anon_exec);

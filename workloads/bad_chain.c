@@ -57,9 +57,8 @@ static int run(int argc, char **argv)
 	return jp_mix_run(argv[0], &mix, NULL, ret ?: jp_mix_paths(&mix, native, 0));
 }
 
-static const struct jp_workload bad_chain = {
+JP_DEFINE(workload, bad_chain) = {
 	.name = "bad_chain",
 	.help = "the frame pointer register holds no frame pointer: zero, a number, a cycle, data",
 	.run = run,
 };
-JP_REGISTER(workload, bad_chain);

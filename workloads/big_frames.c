@@ -26,13 +26,12 @@ static int run(int argc, char **argv)
 static const struct jp_option options[] = {
 	{"--hollow", .set = &sparse, .help = "leave most pages of the frames untouched"}, {0}};
 
-static const struct jp_workload big_frames = {
+JP_DEFINE(workload, big_frames) = {
 	.name = "big_frames",
 	.help = "frames of 128 KiB: larger than any stack dump",
 	.options = options,
 	.run = run,
 };
-JP_REGISTER(workload, big_frames);
 
 static const struct jp_excuse excuses[] = {
 	{"big_frames.hollow", "big_frames --hollow", "broken.*", "dump-short", "predicted",

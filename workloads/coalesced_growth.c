@@ -140,10 +140,9 @@ static const struct jp_option options[] = {
 	{.help = "step grow: also done every period"},
 	{0}};
 
-static const struct jp_workload coalesced_growth = {
+JP_DEFINE(workload, coalesced_growth) = {
 	.name = "coalesced_growth",
 	.help = "a code heap that grows page by page, which the kernel records as a whole",
 	.options = options,
 	.run = run,
 };
-JP_REGISTER(workload, coalesced_growth);

@@ -98,13 +98,12 @@ static const struct jp_option options[] = {
 	{.help = "step move: also done every period"},
 	{0}};
 
-static const struct jp_workload code_move = {
+JP_DEFINE(workload, code_move) = {
 	.name = "code_move",
 	.help = "code that is copied, or moved by mremap(), to another address and back",
 	.options = options,
 	.run = run,
 };
-JP_REGISTER(workload, code_move);
 
 static const struct jp_excuse excuses[] = {
 	{"code_move.both", "code_move publish=both* !inject=*", "load.* names.*",

@@ -152,13 +152,12 @@ static const struct jp_option options[] = {
 	 .help = "emitted code has a stack of its own, its caller the thread's"},
 	{0}};
 
-static const struct jp_workload coroutines = {
+JP_DEFINE(workload, coroutines) = {
 	.name = "coroutines",
 	.help = "emitted code that switches between several stacks",
 	.options = options,
 	.run = run,
 };
-JP_REGISTER(workload, coroutines);
 
 static const struct jp_excuse excuses[] = {
 	{"coroutines.stacks", "coroutines", "broken.*", "dump-short", "predicted",

@@ -53,10 +53,9 @@ static const struct jp_option options[] = {
 	{"--large", .set = &large, .help = "every fifth function has 3 KiB of locals"},
 	{0}};
 
-static const struct jp_workload deep_stacks = {
+JP_DEFINE(workload, deep_stacks) = {
 	.name = "deep_stacks",
 	.help = "stacks deeper than a callchain or a stack dump",
 	.options = options,
 	.run = run,
 };
-JP_REGISTER(workload, deep_stacks);

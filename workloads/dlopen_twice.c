@@ -58,9 +58,8 @@ static int run(int argc, char **argv)
 	return jp_handshake_status(argv[0], ret);
 }
 
-static const struct jp_workload dlopen_twice = {
+JP_DEFINE(workload, dlopen_twice) = {
 	.name = "dlopen_twice",
 	.help = "one library at two addresses, unloaded and loaded again",
 	.run = run,
 };
-JP_REGISTER(workload, dlopen_twice);

@@ -245,10 +245,9 @@ static const struct jp_option options[] = {
 	 .help = "replace each program file by FILE while it runs"},
 	{0}};
 
-static const struct jp_workload fork_exec = {
+JP_DEFINE(workload, fork_exec) = {
 	.name = "fork_exec",
 	.help = "a benchmark runner: a new process for each task, each with its interval",
 	.options = options,
 	.run = run,
 };
-JP_REGISTER(workload, fork_exec);

@@ -124,10 +124,9 @@ static const struct jp_option options[] = {
 	 .help = "iterations of each of a function's two loops (default: 1)"},
 	{0}};
 
-static const struct jp_workload frame_cost = {
+JP_DEFINE(workload, frame_cost) = {
 	.name = "frame_cost",
 	.help = "measures the cost of frame pointers: the same calls with and without",
 	.options = options,
 	.run = run,
 };
-JP_REGISTER(workload, frame_cost);

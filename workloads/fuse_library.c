@@ -290,10 +290,9 @@ static const struct jp_option options[] = {
 	 .help = "the mount belongs to another user, which excludes root"},
 	{0}};
 
-static const struct jp_workload fuse_library = {
+JP_DEFINE(workload, fuse_library) = {
 	.name = "fuse_library",
 	.help = "a library in a FUSE file system that only its process sees",
 	.options = options,
 	.run = run,
 };
-JP_REGISTER(workload, fuse_library);

@@ -49,10 +49,9 @@ static const struct jp_option options[] = {
 	{.get_more = jp_plan_options, .context = &plan},
 	{0}};
 
-static const struct jp_workload memfd_double = {
+JP_DEFINE(workload, memfd_double) = {
 	.name = "memfd_double",
 	.help = "code in a memfd that is mapped twice, RW and RX",
 	.options = options,
 	.run = run,
 };
-JP_REGISTER(workload, memfd_double);

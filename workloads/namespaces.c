@@ -160,13 +160,12 @@ static const struct jp_option options[] = {{"--depth", .value = "N", .number = &
 					    .help = "levels of namespaces (default: 1)"},
 					   {0}};
 
-static const struct jp_workload namespaces = {
+JP_DEFINE(workload, namespaces) = {
 	.name = "namespaces",
 	.help = "processes in pid and mount namespaces of their own",
 	.options = options,
 	.run = run,
 };
-JP_REGISTER(workload, namespaces);
 
 static const struct jp_excuse excuses[] = {
 	{"namespaces.map", "namespaces publish=[mb]*", "load.unnamed names.unnamed",

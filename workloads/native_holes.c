@@ -62,10 +62,9 @@ static const struct jp_option options[] = {
 		 "(zero)"},
 	{0}};
 
-static const struct jp_workload native_holes = {
+JP_DEFINE(workload, native_holes) = {
 	.name = "native_holes",
 	.help = "emitted code and a library without frame pointers call each other",
 	.options = options,
 	.run = run,
 };
-JP_REGISTER(workload, native_holes);

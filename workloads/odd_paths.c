@@ -199,13 +199,12 @@ static const struct jp_option options[] = {
 	{"--no-programs", .set = &scene.libraries, .help = "run only libraries, in one process"},
 	{0}};
 
-static const struct jp_workload odd_paths = {
+JP_DEFINE(workload, odd_paths) = {
 	.name = "odd_paths",
 	.help = "libraries and programs whose paths confuse parsers",
 	.options = options,
 	.run = run,
 };
-JP_REGISTER(workload, odd_paths);
 
 static const struct jp_excuse excuses[] = {
 	{"odd_paths.octal", "odd_paths --octal",

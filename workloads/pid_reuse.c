@@ -106,10 +106,9 @@ static const struct jp_option options[] = {
 		 "(0: no limit)"},
 	{0}};
 
-static const struct jp_workload pid_reuse = {
+JP_DEFINE(workload, pid_reuse) = {
 	.name = "pid_reuse",
 	.help = "one pid that many processes use in turn, each with its own code",
 	.options = options,
 	.run = run,
 };
-JP_REGISTER(workload, pid_reuse);

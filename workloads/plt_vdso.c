@@ -123,13 +123,12 @@ static const struct jp_option options[] = {
 	 .help = "the stubs have no call frame information"},
 	{0}};
 
-static const struct jp_workload plt_vdso = {
+JP_DEFINE(workload, plt_vdso) = {
 	.name = "plt_vdso",
 	.help = "emitted code calls through stubs, and into the vDSO",
 	.options = options,
 	.run = run,
 };
-JP_REGISTER(workload, plt_vdso);
 
 static const struct jp_excuse excuses[] = {
 	{"plt_vdso.names", "plt_vdso --vdso publish=*",

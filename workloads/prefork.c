@@ -164,10 +164,9 @@ static const struct jp_option options[] = {
 	{.get_more = jp_plan_options, .context = &family.plan},
 	{0}};
 
-static const struct jp_workload prefork = {
+JP_DEFINE(workload, prefork) = {
 	.name = "prefork",
 	.help = "children that run inherited code, then compile their own",
 	.options = options,
 	.run = run,
 };
-JP_REGISTER(workload, prefork);

@@ -132,10 +132,9 @@ static const struct jp_option options[] = {
 	 .help = "skip where a deleted file cannot be opened"},
 	{0}};
 
-static const struct jp_workload replaced_binary = {
+JP_DEFINE(workload, replaced_binary) = {
 	.name = "replaced_binary",
 	.help = "a library or a program that is replaced and deleted while it runs",
 	.options = options,
 	.run = run,
 };
-JP_REGISTER(workload, replaced_binary);

@@ -52,12 +52,11 @@ static int run(int argc, char **argv)
 	return jp_handshake_status(argv[0], ret);
 }
 
-static const struct jp_workload shared_space = {
+JP_DEFINE(workload, shared_space) = {
 	.name = "shared_space",
 	.help = "one address space under two pids (clone(CLONE_VM))",
 	.run = run,
 };
-JP_REGISTER(workload, shared_space);
 
 static const struct jp_excuse excuses[] = {
 	{"shared_space.stale", "shared_space", "coverage.stale", "not-executable", "acts.munmap",

@@ -118,10 +118,9 @@ static const struct jp_option options[] = {
 	{"--once", .set = &once}, /* for start_process() alone, so without help */
 	{0}};
 
-static const struct jp_workload short_lived = {
+JP_DEFINE(workload, short_lived) = {
 	.name = "short_lived",
 	.help = "processes that live 50 ms, one after the other, started in every way",
 	.options = options,
 	.run = run,
 };
-JP_REGISTER(workload, short_lived);

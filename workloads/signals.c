@@ -129,13 +129,12 @@ static const struct jp_option options[] = {{"--stack", .set = &scene.own_stack,
 					    .help = "the handler has a stack of its own"},
 					   {0}};
 
-static const struct jp_workload signals = {
+JP_DEFINE(workload, signals) = {
 	.name = "signals",
 	.help = "signals that interrupt emitted code, and whose handler runs emitted code",
 	.options = options,
 	.run = run,
 };
-JP_REGISTER(workload, signals);
 
 static const struct jp_excuse excuses[] = {
 	{"signals.stack", "signals --stack=own", "broken.*", "dump-short", "predicted",

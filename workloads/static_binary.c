@@ -71,10 +71,9 @@ static const struct jp_option options[] = {
 	{"--gone", .set = &is_removed, .help = "the file is deleted while it runs"},
 	{0}};
 
-static const struct jp_workload static_binary = {
+JP_DEFINE(workload, static_binary) = {
 	.name = "static_binary",
 	.help = "emitted code in a statically linked program",
 	.options = options,
 	.run = run,
 };
-JP_REGISTER(workload, static_binary);

@@ -152,13 +152,12 @@ static const struct jp_option options[] = {
 	 .help = "processes a second that end at once (default: 0)"},
 	{0}};
 
-static const struct jp_workload storm_workload = {
+JP_DEFINE(workload, storm_workload) = {
 	.name = "storm",
 	.help = "code beside many forks and mappings, which the truth does not contain",
 	.options = options,
 	.run = run,
 };
-JP_REGISTER(workload, storm_workload);
 
 static const struct jp_excuse excuses[] = {
 	{"storm.forks", "storm --forks=*", "broken.*", "kernel-walk dump-short", "processes.images",

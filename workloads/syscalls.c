@@ -14,9 +14,8 @@ static int run(int argc, char **argv)
 	return jp_mix_run_paths(argv[0], &kind, paths);
 }
 
-static const struct jp_workload syscalls = {
+JP_DEFINE(workload, syscalls) = {
 	.name = "syscalls",
 	.help = "emitted code that makes system calls: samples in the kernel",
 	.run = run,
 };
-JP_REGISTER(workload, syscalls);

@@ -15,9 +15,8 @@ static int run(int argc, char **argv)
 	return jp_mix_run_paths(argv[0], &kind, paths);
 }
 
-static const struct jp_workload tail_calls = {
+JP_DEFINE(workload, tail_calls) = {
 	.name = "tail_calls",
 	.help = "functions that end with a jump to the next function (tail calls)",
 	.run = run,
 };
-JP_REGISTER(workload, tail_calls);

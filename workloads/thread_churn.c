@@ -119,10 +119,9 @@ static const struct jp_option options[] = {
 	 .help = "how often each thread runs a path (default: 20)"},
 	{0}};
 
-static const struct jp_workload thread_churn = {
+JP_DEFINE(workload, thread_churn) = {
 	.name = "thread_churn",
 	.help = "the main thread exits; other threads map code, run it, unmap it",
 	.options = options,
 	.run = run,
 };
-JP_REGISTER(workload, thread_churn);

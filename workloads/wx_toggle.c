@@ -178,10 +178,9 @@ static const struct jp_option options[] = {
 	{.help = "step toggle: also done every period"},
 	{0}};
 
-static const struct jp_workload wx_toggle = {
+JP_DEFINE(workload, wx_toggle) = {
 	.name = "wx_toggle",
 	.help = "a code heap that goes from RX to RW and back to take more code",
 	.options = options,
 	.run = run,
 };
-JP_REGISTER(workload, wx_toggle);

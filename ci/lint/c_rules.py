@@ -73,15 +73,16 @@ def check_macros(source: Source) -> Iterator[Found]:
 def check_registrations(source: Source) -> Iterator[Found]:
     """A registration must be short const data in the file of its function."""
     code = blank_comments(source.text)
-    for match in re.finditer(r"^\s*JP_REGISTER(_ROWS)?\((\w+),\s*(\w+)\)", code, re.M):
-        number, (rows, kind, name) = source.line_of(match.start(3)), match.groups()
-        definition = f"static const struct jp_{kind} {name}{'[]' if rows else ''} = {{"
-        data = re.search(re.escape(definition) + r"(.*?)\};", code, re.S)
-        if not data:
-            yield source.found(number, f"registers {name}", f"expected '{definition}' in this file")
-        elif not rows and len(re.findall(r"^\s*\.\w+\s*=", data.group(1), re.M)) > FIELDS:
-            yield source.found(number, f"{name} has more than eight fields",
+    for match in re.finditer(r"^JP_DEFINE\(\w+, (\w+)\) = {(.*?)};", code, re.M | re.S):
+        if len(re.findall(r"^\s*\.\w+\s*=", match.group(2), re.M)) > FIELDS:
+            yield source.found(source.line_of(match.start(1)),
+                               f"{match.group(1)} has more than eight fields",
                                "a registration is short data")
+    for match in re.finditer(r"^\s*JP_REGISTER_ROWS\((\w+),\s*(\w+)\)", code, re.M):
+        definition = "static const struct jp_{}[] = {{".format(" ".join(match.groups()))
+        if definition not in code:
+            yield source.found(source.line_of(match.start(2)), f"registers {match.group(2)}",
+                               f"expected '{definition}' in this file")
 
 
 def check_tags(tree: Tree) -> Iterator[Found]:

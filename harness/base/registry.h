@@ -11,7 +11,12 @@
  *
  * Every registered struct starts with `const char *name`.
  */
-#define JP_REGISTER(kind, object) JP_REGISTER_MANY(kind, object, &(object), 1)
+
+/* Defines and registers the const struct jp_KIND @object; its initializer follows. */
+#define JP_DEFINE(kind, object)                                                                    \
+	static const struct jp_##kind object;                                                      \
+	JP_REGISTER_MANY(kind, object, &(object), 1);                                              \
+	static const struct jp_##kind object
 /* Registers each row of an array. */
 #define JP_REGISTER_ROWS(kind, rows)                                                               \
 	JP_REGISTER_MANY(kind, rows, rows, sizeof(rows) / sizeof(*(rows)))

@@ -101,7 +101,7 @@ static int begin(struct jp_session *session, int argc, char **argv, struct jp_er
 		       ?: jp_attach(session, snapshot_first, true, err);
 }
 
-static const struct jp_capture attach = {
+JP_DEFINE(capture, attach) = {
 	.name = "attach",
 	.boundaries = jp_attach_boundaries,
 	.traits = JP_CAPTURE_PLAIN,
@@ -111,7 +111,6 @@ static const struct jp_capture attach = {
 	.finish = jp_recorder_finish,
 	.free = jp_recorder_free,
 };
-JP_REGISTER(capture, attach);
 
 static const struct jp_excuse excuses[] = {
 	{"attach.children", NULL,

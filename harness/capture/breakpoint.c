@@ -413,7 +413,7 @@ static int probe(const struct jp_capture_options *options, int argc, char **argv
 	return jp_probe(options, &event, missing, size);
 }
 
-static const struct jp_capture breakpoint = {
+JP_DEFINE(capture, breakpoint) = {
 	.name = "breakpoint",
 	.boundaries = jp_attach_boundaries,
 	.traits = JP_CAPTURE_USER,
@@ -423,4 +423,3 @@ static const struct jp_capture breakpoint = {
 	.finish = jp_recorder_finish,
 	.free = free_breakpoints,
 };
-JP_REGISTER(capture, breakpoint);

@@ -373,7 +373,7 @@ static int begin(struct jp_session *session, int argc, char **argv, struct jp_er
 static const char *const boundaries[] = {"before-open", NULL};
 
 /* An external profiler starts the command (harness/profiler/NAME.py). */
-static const struct jp_capture launch_by = {
+JP_DEFINE(capture, launch_by) = {
 	.name = "launch-by",
 	.boundaries = boundaries,
 	.traits = JP_CAPTURE_LAUNCHES | JP_CAPTURE_EXTERNAL,
@@ -383,10 +383,9 @@ static const struct jp_capture launch_by = {
 	.finish = jp_external_finish,
 	.free = jp_external_free,
 };
-JP_REGISTER(capture, launch_by);
 
 /* An external profiler attaches to a process. */
-static const struct jp_capture attach_by = {
+JP_DEFINE(capture, attach_by) = {
 	.name = "attach-by",
 	.boundaries = boundaries,
 	.traits = JP_CAPTURE_EXTERNAL,
@@ -396,7 +395,6 @@ static const struct jp_capture attach_by = {
 	.finish = jp_external_finish,
 	.free = jp_external_free,
 };
-JP_REGISTER(capture, attach_by);
 
 /* The truth knows nothing about other processes, so their records have no bound. Their samples have
  * one: the CPU time that the workload leaves. */

@@ -199,7 +199,7 @@ static int begin_with_policy(struct jp_session *session, int argc, char **argv,
 		   ?: jp_gate_keep(gated->gate, err);
 }
 
-static const struct jp_capture gated_capture = {
+JP_DEFINE(capture, gated_capture) = {
 	.name = "gated",
 	.traits = JP_CAPTURE_LAUNCHES | JP_CAPTURE_GATED,
 	.probe = probe,
@@ -208,10 +208,9 @@ static const struct jp_capture gated_capture = {
 	.finish = jp_recorder_finish,
 	.free = free_gate,
 };
-JP_REGISTER(capture, gated_capture);
 
 /* `gated-by NAME`: as `gated`, with the events of an external profiler. */
-static const struct jp_capture gated_by = {
+JP_DEFINE(capture, gated_by) = {
 	.name = "gated-by",
 	.traits = JP_CAPTURE_LAUNCHES | JP_CAPTURE_EXTERNAL | JP_CAPTURE_GATED,
 	.probe = jp_external_probe,
@@ -220,4 +219,3 @@ static const struct jp_capture gated_by = {
 	.finish = jp_external_finish,
 	.free = free_gate,
 };
-JP_REGISTER(capture, gated_by);

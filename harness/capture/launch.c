@@ -28,7 +28,7 @@ static int begin(struct jp_session *session, int argc, char **argv, struct jp_er
 		       ?: jp_start_command(session, NULL, open_events, err);
 }
 
-static const struct jp_capture launch = {
+JP_DEFINE(capture, launch) = {
 	.name = "launch",
 	.traits = JP_CAPTURE_LAUNCHES | JP_CAPTURE_PLAIN,
 	.probe = jp_probe_clock,
@@ -37,4 +37,3 @@ static const struct jp_capture launch = {
 	.finish = jp_recorder_finish,
 	.free = jp_recorder_free,
 };
-JP_REGISTER(capture, launch);

@@ -194,10 +194,9 @@ static int adapter(int argc, char **argv)
 							     : status;
 }
 
-static const struct jp_command adapter_command = {
+JP_DEFINE(command, adapter_command) = {
 	.name = "adapter",
 	.synopsis = "adapter check NAME [WORKLOAD]",
 	.help = "check that a profiler's adapter follows the protocol",
 	.run = adapter,
 };
-JP_REGISTER(command, adapter_command);

@@ -26,9 +26,8 @@ static int complete(int argc, char **argv)
 	return JP_EXIT_OK;
 }
 
-static const struct jp_command complete_command = {
+JP_DEFINE(command, complete_command) = {
 	.name = "complete",
 	.synopsis = "complete [WORD...] WORD",
 	.run = complete,
 };
-JP_REGISTER(command, complete_command);

@@ -209,11 +209,10 @@ static int explain(int argc, char **argv)
 					     : explain_file(&request);
 }
 
-static const struct jp_command explain_command = {
+JP_DEFINE(command, explain_command) = {
 	.name = "explain",
 	.synopsis = "explain [OPTION...] FILE",
 	.help = "explain why stacks break and names are missing in a perf.data",
 	.run = explain,
 	.print_more = print_causes,
 };
-JP_REGISTER(command, explain_command);

@@ -129,10 +129,9 @@ static int facts(int argc, char **argv)
 	return status;
 }
 
-static const struct jp_command facts_command = {
+JP_DEFINE(command, facts_command) = {
 	.name = "facts",
 	.synopsis = "facts [OPTION...] [GLOB...]",
 	.help = "show facts about this kernel, each found by a small probe",
 	.run = facts,
 };
-JP_REGISTER(command, facts_command);

@@ -90,10 +90,9 @@ static int hunt(int argc, char **argv)
 	return jp_command_fail("hunt", &err);
 }
 
-static const struct jp_command hunt_command = {
+JP_DEFINE(command, hunt_command) = {
 	.name = "hunt",
 	.synopsis = "hunt [OPTION...]",
 	.help = "run random combinations, and report failures that no case knows",
 	.run = hunt,
 };
-JP_REGISTER(command, hunt_command);

@@ -77,10 +77,9 @@ static int inject(int argc, char **argv)
 	return jp_command_line(rows, argc, argv, &status) ? merge_dumps(&options) : status;
 }
 
-static const struct jp_command inject_command = {
+JP_DEFINE(command, inject_command) = {
 	.name = "inject",
 	.synopsis = "inject [OPTION...] -i IN -o OUT",
 	.help = "merge jitdumps into a perf.data",
 	.run = inject,
 };
-JP_REGISTER(command, inject_command);

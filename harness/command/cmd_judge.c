@@ -231,10 +231,9 @@ static int judge(int argc, char **argv)
 	return jp_judge_file(&file, true);
 }
 
-static const struct jp_command judge_command = {
+JP_DEFINE(command, judge_command) = {
 	.name = "judge",
 	.synopsis = "judge [OPTION...] DIR|FILE",
 	.help = "judge a run again, a perf.data with a truth, or any perf.data",
 	.run = judge,
 };
-JP_REGISTER(command, judge_command);

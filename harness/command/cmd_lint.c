@@ -191,10 +191,9 @@ static int lint(int argc, char **argv)
 	return status;
 }
 
-static const struct jp_command lint_command = {
+JP_DEFINE(command, lint_command) = {
 	.name = "lint",
 	.synopsis = "lint [OPTION...] (FILE... | -p PID)",
 	.help = "check what a JIT publishes: jitdumps, perf maps, a running process",
 	.run = lint,
 };
-JP_REGISTER(command, lint_command);

@@ -212,10 +212,9 @@ static int list(int argc, char **argv)
 	return JP_EXIT_OK;
 }
 
-static const struct jp_command list_command = {
+JP_DEFINE(command, list_command) = {
 	.name = "list",
 	.synopsis = "list [--expected DIR] [--json] [GLOB...]",
 	.help = "list the cases: name, set, workload, capture",
 	.run = list,
 };
-JP_REGISTER(command, list_command);

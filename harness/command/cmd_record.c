@@ -195,10 +195,9 @@ static int record(int argc, char **argv)
 	return status;
 }
 
-static const struct jp_command command = {
+JP_DEFINE(command, command) = {
 	.name = "record",
 	.synopsis = "record [OPTION...] -o FILE (-p PID | -a | -- COMMAND...)",
 	.help = "watch a program, write a perf.data file",
 	.run = record,
 };
-JP_REGISTER(command, command);

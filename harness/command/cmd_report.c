@@ -154,10 +154,9 @@ static int report(int argc, char **argv)
 	return status;
 }
 
-static const struct jp_command report_command = {
+JP_DEFINE(command, report_command) = {
 	.name = "report",
 	.synopsis = "report [OPTION...] DIR|FILE",
 	.help = "write a page that shows a run, or any perf.data, as pictures",
 	.run = report,
 };
-JP_REGISTER(command, report_command);

@@ -306,10 +306,9 @@ static int repro(int argc, char **argv)
 	return status;
 }
 
-static const struct jp_command repro_command = {
+JP_DEFINE(command, repro_command) = {
 	.name = "repro",
 	.synopsis = "repro [OPTION...] CASE -o FILE",
 	.help = "pack a case, its run and the judge into a bug report",
 	.run = repro,
 };
-JP_REGISTER(command, repro_command);

@@ -321,10 +321,9 @@ static int run(int argc, char **argv)
 	return status;
 }
 
-static const struct jp_command run_command = {
+JP_DEFINE(command, run_command) = {
 	.name = "run",
 	.synopsis = "run [OPTION...] [GLOB...]",
 	.help = "run cases; KTAP on standard output",
 	.run = run,
 };
-JP_REGISTER(command, run_command);

@@ -294,10 +294,9 @@ static int score(int argc, char **argv)
 	return status;
 }
 
-static const struct jp_command score_command = {
+JP_DEFINE(command, score_command) = {
 	.name = "score",
 	.synopsis = "score [OPTION...] --profiler NAME [SCENE...]",
 	.help = "run every workload under one profiler, and tabulate the results",
 	.run = score,
 };
-JP_REGISTER(command, score_command);

@@ -95,10 +95,9 @@ static int show(int argc, char **argv)
 	return status;
 }
 
-static const struct jp_command show_command = {
+JP_DEFINE(command, show_command) = {
 	.name = "show",
 	.synopsis = "show CASE [DIR]",
 	.help = "show everything about one case of a run",
 	.run = show,
 };
-JP_REGISTER(command, show_command);

@@ -135,10 +135,9 @@ static int trace(int argc, char **argv)
 	return jp_trace_guarded("trace", trace_with_request, &request);
 }
 
-static const struct jp_command trace_command = {
+JP_DEFINE(command, trace_command) = {
 	.name = "trace",
 	.synopsis = "trace [OPTION...] (-p PID | -- COMMAND...)",
 	.help = "step through any program, and check what it publishes",
 	.run = trace,
 };
-JP_REGISTER(command, trace_command);

@@ -298,10 +298,9 @@ static int trial(int argc, char **argv)
 	return jp_trace_guarded("trial", run_trial, &request);
 }
 
-static const struct jp_command trial_command = {
+JP_DEFINE(command, trial_command) = {
 	.name = "trial",
 	.synopsis = "trial [OPTION...] (-p PID | RUNTIME | -- COMMAND...)",
 	.help = "check what a JIT publishes against what it runs",
 	.run = trial,
 };
-JP_REGISTER(command, trial_command);

@@ -303,11 +303,10 @@ static int run(int argc, char **argv)
 	return status;
 }
 
-static const struct jp_command workload_command = {
+JP_DEFINE(command, workload_command) = {
 	.name = "workload",
 	.synopsis = "workload NAME [OPTION...]",
 	.help = "run a workload alone, for any profiler to watch",
 	.run = run,
 	.print_more = print_names,
 };
-JP_REGISTER(command, workload_command);

@@ -270,8 +270,7 @@ static int blame_culprits(struct jp_explain_view *view, struct jp_error *err)
 	return ret ? jp_fail(err, -ret, "out of memory") : 0;
 }
 
-static const struct jp_explainer frame_pointer = {
+JP_DEFINE(explainer, frame_pointer) = {
 	.name = "frame-pointer",
 	.end = blame_culprits,
 };
-JP_REGISTER(explainer, frame_pointer);

@@ -295,11 +295,10 @@ static int blame_interpreters(struct jp_explain_view *view, struct jp_error *err
 	return 0;
 }
 
-static const struct jp_explainer interpreter = {
+JP_DEFINE(explainer, interpreter) = {
 	.name = "interpreter",
 	.state_size = sizeof(struct interpreter_state),
 	.handle = handle_event,
 	.end = blame_interpreters,
 	.free = free_state,
 };
-JP_REGISTER(explainer, interpreter);

@@ -46,10 +46,9 @@ static int blame_events(struct jp_explain_view *view, struct jp_error *err)
 	return 0;
 }
 
-static const struct jp_explainer kernel_only = {
+JP_DEFINE(explainer, kernel_only) = {
 	.name = "kernel-only",
 	.state_size = sizeof(struct kernel_only),
 	.handle = handle_event,
 	.end = blame_events,
 };
-JP_REGISTER(explainer, kernel_only);

@@ -396,8 +396,7 @@ static int blame_limits(struct jp_explain_view *view, struct jp_error *err)
 	return 0;
 }
 
-static const struct jp_explainer walk_limits = {
+JP_DEFINE(explainer, walk_limits) = {
 	.name = "limits",
 	.end = blame_limits,
 };
-JP_REGISTER(explainer, walk_limits);

@@ -54,11 +54,10 @@ static void free_losses(void *losses)
 	jp_name_losses_free(losses);
 }
 
-static const struct jp_explainer names = {
+JP_DEFINE(explainer, names) = {
 	.name = "names",
 	.begin = make_state,
 	.handle = handle_event,
 	.end = blame_losses,
 	.free = free_losses,
 };
-JP_REGISTER(explainer, names);

@@ -129,10 +129,9 @@ static int blame_all(struct jp_explain_view *view, struct jp_error *err)
 	return 0;
 }
 
-static const struct jp_explainer no_evidence = {
+JP_DEFINE(explainer, no_evidence) = {
 	.name = "no-evidence",
 	.state_size = sizeof(struct no_evidence),
 	.handle = handle_event,
 	.end = blame_all,
 };
-JP_REGISTER(explainer, no_evidence);

@@ -91,11 +91,10 @@ static int blame_throttling(struct jp_explain_view *view, struct jp_error *err)
 	return 0;
 }
 
-static const struct jp_explainer throttled = {
+JP_DEFINE(explainer, throttled) = {
 	.name = "throttled",
 	.state_size = sizeof(struct throttled),
 	.handle = handle_event,
 	.end = blame_throttling,
 	.free = free_state,
 };
-JP_REGISTER(explainer, throttled);

@@ -312,11 +312,10 @@ static int blame_all(struct jp_explain_view *view, struct jp_error *err)
 	return 0;
 }
 
-static const struct jp_explainer unannounced = {
+JP_DEFINE(explainer, unannounced) = {
 	.name = "unannounced",
 	.state_size = sizeof(struct missing_records),
 	.handle = handle_event,
 	.end = blame_all,
 	.free = free_state,
 };
-JP_REGISTER(explainer, unannounced);

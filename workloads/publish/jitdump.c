@@ -402,7 +402,7 @@ static int dump_close(void)
 	return ret;
 }
 
-static const struct jp_publisher jitdump = {
+JP_DEFINE(publisher, jitdump) = {
 	.name = "jitdump",
 	.help = "a jitdump, DIR/jit-PID.dump; DIR is $TMPDIR or /tmp",
 	.faults = fault_names,
@@ -411,7 +411,6 @@ static const struct jp_publisher jitdump = {
 	.move = dump_move,
 	.close = dump_close,
 };
-JP_REGISTER(publisher, jitdump);
 
 /* Excuses for the exceptions that each fault causes (docs/publishing.md). */
 static const struct jp_excuse costs[] = {

@@ -118,7 +118,7 @@ static int map_close(void)
 	return ret;
 }
 
-static const struct jp_publisher perf_map = {
+JP_DEFINE(publisher, perf_map) = {
 	.name = "map",
 	.help = "a perf map, DIR/perf-PID.map; DIR is /tmp, where perf looks",
 	.faults = fault_names,
@@ -126,7 +126,6 @@ static const struct jp_publisher perf_map = {
 	.load = map_load,
 	.close = map_close,
 };
-JP_REGISTER(publisher, perf_map);
 
 /* Excuses for the exceptions that each fault causes (docs/publishing.md). */
 static const struct jp_excuse costs[] = {

@@ -18,7 +18,7 @@ struct jp_machine_register {
 	}
 
 /* An architecture and the order of its user registers in a perf.data. harness/model/machine/ has a
- * file for each, which registers it with JP_REGISTER(machine, ...). */
+ * file for each, which registers it with JP_DEFINE(machine, ...). */
 struct jp_machine {
 	const char *name; /* the name that uname() reports */
 	uint16_t e_machine;

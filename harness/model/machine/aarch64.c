@@ -84,7 +84,7 @@ static const struct jp_machine_frames frames = {
 static const struct jp_machine_register registers[REGISTERS] = {AS8(0), AS8(8), AS8(16), AS8(24),
 								JP_DWARF(IP)};
 
-static const struct jp_machine aarch64 = {
+JP_DEFINE(machine, aarch64) = {
 	.name = "aarch64",
 	.e_machine = EM_AARCH64,
 	.registers = registers,
@@ -94,4 +94,3 @@ static const struct jp_machine aarch64 = {
 	.mask = (UINT64_C(1) << REGISTERS) - 1,
 	.frames = &frames,
 };
-JP_REGISTER(machine, aarch64);

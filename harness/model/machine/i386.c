@@ -37,7 +37,7 @@ static const struct jp_machine_register registers[] = {
 	{.number = -1, .mask = ~UINT64_C(0xe000), .value = 0x2b},
 };
 
-static const struct jp_machine i386 = {
+JP_DEFINE(machine, i386) = {
 	.name = "i386",
 	.e_machine = EM_386,
 	.registers = registers,
@@ -47,4 +47,3 @@ static const struct jp_machine i386 = {
 	.kernel = EM_X86_64,
 	.frames = &frames,
 };
-JP_REGISTER(machine, i386);

@@ -91,7 +91,7 @@ static const struct jp_machine_register registers[] = {
 	AS4(12),      AS4(16),     AS4(20),     AS4(24),     AS4(28),
 };
 
-static const struct jp_machine riscv64 = {
+JP_DEFINE(machine, riscv64) = {
 	.name = "riscv64",
 	.e_machine = EM_RISCV,
 	.registers = registers,
@@ -101,4 +101,3 @@ static const struct jp_machine riscv64 = {
 	.mask = UINT32_MAX,
 	.frames = &frames,
 };
-JP_REGISTER(machine, riscv64);

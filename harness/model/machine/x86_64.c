@@ -142,7 +142,7 @@ static const struct jp_machine_register registers[] = {
 	JP_DWARF(15),
 };
 
-static const struct jp_machine x86_64 = {
+JP_DEFINE(machine, x86_64) = {
 	.name = "x86_64",
 	.e_machine = EM_X86_64,
 	.registers = registers,
@@ -152,4 +152,3 @@ static const struct jp_machine x86_64 = {
 	.mask = 0xff0fff, /* all registers that perf requests: not the segments */
 	.frames = &frames,
 };
-JP_REGISTER(machine, x86_64);

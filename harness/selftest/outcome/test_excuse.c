@@ -24,8 +24,7 @@ static const struct jp_excuse made[] = {
 };
 JP_REGISTER_ROWS(excuse, made);
 
-static const struct jp_workload made_workload = {.name = "w"};
-JP_REGISTER(workload, made_workload);
+JP_DEFINE(workload, made_workload) = {.name = "w"};
 
 static char *workload[] = {"w", "--made=3", NULL};
 static char *unknown[] = {"workload", "--made=3", NULL};

@@ -48,8 +48,7 @@ static struct jp_score_cell fill_faults(const char *cause)
 
 static const struct jp_excuse made[] = {{"made", NULL, "made.acts", "limit", NULL, "a limit"}};
 JP_REGISTER_ROWS(excuse, made);
-static const struct jp_workload made_workload = {.name = "w"};
-JP_REGISTER(workload, made_workload);
+JP_DEFINE(workload, made_workload) = {.name = "w"};
 
 static void test_faults(void)
 {

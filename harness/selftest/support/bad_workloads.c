@@ -93,10 +93,9 @@ static const struct jp_option options[] = {
 	 .help = "fail, crash, silent, deaf, late-failure, orphan, quit, skip, idle"},
 	{0}};
 
-static const struct jp_workload bad = {
+JP_DEFINE(workload, bad) = {
 	.name = "bad",
 	.help = "misbehaves as its argument says",
 	.options = options,
 	.run = run,
 };
-JP_REGISTER(workload, bad);
