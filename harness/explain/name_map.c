@@ -353,6 +353,15 @@ static bool fits_process(const struct jp_name_case *name_case, const struct map_
 	return search.fitting * 2 > facts->others;
 }
 
+/* Returns whether the recording shows that memory for which the map has no lines was mapped before
+ * any named code ran. A map of another engine in the process names only that engine's memory. */
+static bool is_other_memory(const struct jp_name_case *name_case, const struct map_facts *facts)
+{
+	const struct jp_name_loss *loss = name_case->loss;
+
+	return !facts->lines && loss->since && loss->since <= name_case->process->named_first;
+}
+
 /* Returns whether the map seems older than the code: none of its lines fits, or names end at some
  * time. */
 static bool is_old(const struct jp_name_case *name_case, const struct map_facts *facts)
@@ -368,6 +377,8 @@ static bool is_old(const struct jp_name_case *name_case, const struct map_facts 
 	if (process->named && process->execed > name_case->loss->last &&
 	    process->execed <= process->named_first)
 		return true;
+	if (is_other_memory(name_case, facts))
+		return false;
 	begin = find_first_sample(name_case);
 	end = jp_max(process->last, name_case->loss->last);
 	return process->named && name_case->loss->first - begin > (end - begin) / 4;

@@ -104,6 +104,18 @@ class PerfMaps(Explained):
         self.add_memory()
         self.expect_cause("map-partial", file="/tmp/perf-4711.map")
 
+    def test_second_runtime_that_runs_later(self) -> None:
+        """Its memory was there before named code ran, so the map is not older."""
+        self.write_map((CODE + 0x10000, 0x100, "first runtime's"))
+        self.add_map("//anon", CODE + 0x10000, time=9)
+        self.add_map("//anon")
+        self.add_samples(CODE + 0x10004)
+        self.add_samples(CODE + 4, time=200000)
+        self.expect_cause("map-partial", file="/tmp/perf-4711.map")
+        self.perf.records.remove(self.perf.maps()[1])
+        self.add_map("//anon", time=190000)
+        self.expect_cause("map-stale", file="/tmp/perf-4711.map")
+
     def move_text_to_memory(self, start: int, *sizes: int) -> None:
         """Replaces text of /usr/bin/big by anonymous memory, beside named JIT code."""
         self.write_map((CODE, 0x1000, "all"))
