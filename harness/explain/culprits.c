@@ -90,6 +90,9 @@ static bool is_root(const struct jp_end *end)
 		return end->code == JP_CODE_PROGRAM || end->code == JP_CODE_FILE;
 	if (end->code != JP_CODE_PROGRAM)
 		return false;
+	/* The chain lacks the caller alone, which has no frame either: the C library's start. */
+	if (end->frameless_call)
+		return true;
 	/* Coroutines begin in hand-written code; at such a place, no garbage follows. */
 	return end->use == JP_FRAME_UNKNOWN && end->garbage * 2 <= end->samples &&
 	       end->samples * PROGRAM_PART >= end->image->here[end->code];

@@ -23,6 +23,8 @@ struct jp_end {
 	uint64_t start, end; /* range of the mapping or the page */
 	uint64_t vaddr;      /* @addr in the file's own address space */
 	bool keeps;          /* the file was built with frame pointers */
+	bool frameless_call; /* the function links a frame record, but calls before that, as
+				functions call __morestack() (-fsplit-stack) */
 	bool bare;           /* the file has call frame information, but none for @addr */
 	uint64_t samples;
 	uint64_t from_jit;    /* part of @samples: taken in emitted code, which may have broken the

@@ -385,6 +385,22 @@ class Libraries(Recording):
         self.perf.attrs = [rd.Attr.make(KIND, [7], kind=BREAKPOINT)]  # of data, without a bp_type
         self.assertEqual(self.find_causes(), {})
 
+    def test_split_stack(self) -> None:
+        """A function of -fsplit-stack calls before it has a frame, and the called function calls
+        the rest of it. The chain lacks the caller of main() alone."""
+        self.library = self.place("made")
+        process.compile_c(
+            "made: .cfi_startproc\n call more\nsplit: ret\n" + self.FRAME + "ret\n .cfi_endproc\n"
+            "more: .cfi_startproc\n" + self.FRAME + "ret\n .cfi_endproc\n",
+            self.library, "-shared", "-nostdlib", language="assembler")
+        program = self.perf.maps()[0]
+        program.name, program.ino = self.library, os.stat(self.library).st_ino
+        names = {name: MAIN + at for name, at in process.read_symbols(self.library).items()}
+        self.add_samples(names["split"] + 8, names["more"] + 6, names["split"], count=100)
+        self.assertEqual(self.find_causes(), {})
+        self.add_samples(names["split"] + 8, names["more"] + 6, names["split"] + 8, count=100)
+        self.expect_cause("library-no-frame-pointer", 0.5)
+
     def test_assembly_without_frame(self) -> None:
         """Assembly without .cfi directives skips its caller, if that has a frame."""
         site = self.call_site(self.FRAME + "ret\n .cfi_endproc\nbare: .skip 64, 0x90\n"
