@@ -372,6 +372,28 @@ bool jp_end_has_unknown_caller(const struct jp_end *end)
 	       end->next < UINT64_C(1) << 47;
 }
 
+/* Returns whether perf with libunwind loses @stack behind code without call frame information: it
+ * guesses the caller by the frame pointer and keeps a wrong stack pointer (unw_step() in
+ * libunwind's src/x86_64/Gstep.c), by which most code without frame pointers finds its frame. */
+static bool loses_stack_pointer(struct jp_ends *ends, const struct jp_places_process *process,
+				const struct jp_stack *stack)
+{
+	bool lost = true;
+
+	for (uint64_t i = stack->informed; stack->loses_sp && i < stack->count; i++) {
+		const struct jp_mapping *mapping =
+			jp_replay_find(ends->places->replay, process->pid, stack->frames[i] - 1);
+		const enum jp_frame_use use =
+			mapping ? jp_frame_use(ends->store, mapping, stack->frames[i] - 1)
+				: JP_FRAME_UNKNOWN;
+
+		if (lost && (use == JP_FRAME_KEPT || use == JP_FRAME_USED))
+			return true;
+		lost = use == JP_FRAME_UNKNOWN;
+	}
+	return false;
+}
+
 /* Returns whether the kernel is executing another program in @image's process at this moment:
  * registers still belong to the old program, whose memory is gone. */
 static bool is_in_exec(struct jp_image *image, const struct jp_event *event,
@@ -404,7 +426,8 @@ static int handle_sample(struct jp_ends *ends, const struct jp_event *event,
 		jp_end_of_chain(&ends->codes, process, stack, &ending);
 	else
 		jp_end_of_dump(&ends->codes, process, stack, &ending);
-	if (stack->informed && skips_caller(ends, process, stack, stack->informed - 1)) {
+	if (stack->informed && (skips_caller(ends, process, stack, stack->informed - 1) ||
+				loses_stack_pointer(ends, process, stack))) {
 		ending.kind = JP_END_NO_CFI;
 		ending.addr = stack->frames[stack->informed - 1];
 		ending.skips = true;

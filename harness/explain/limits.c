@@ -72,6 +72,16 @@ static bool lacks_index(const struct jp_explain_view *view, const struct jp_end 
 	return end->code != JP_CODE_EMITTED && file.tables.eh_frame && !file.tables.frame_index;
 }
 
+/* Returns whether perf looks up the code at @end at wrong addresses in its file's call frame
+ * information. */
+static bool is_misplaced(const struct jp_explain_view *view, const struct jp_end *end)
+{
+	const struct present_file file = find_file(view, end);
+
+	return end->kind == JP_END_NO_FILE && end->code != JP_CODE_EMITTED && file.tables.elf &&
+	       jp_recorder_misplaces(view->summary, &file.tables);
+}
+
 /* Returns whether @end is in a program or library that was loaded from a memfd. */
 static bool is_loaded_from_memory(const struct jp_end *end)
 {
@@ -263,6 +273,12 @@ static void describe_no_cfi(struct jp_explain_view *view, const struct jp_end *e
 			"%s is no ELF file: it contains code of the runtime, without call "
 			"frame information: file %s",
 			end->file, end->file);
+	else if (is_misplaced(view, end))
+		jp_blame_evidence(blame,
+				  "the text of %s is at other distances from its file offsets than "
+				  "its first segment, as lld links it: perf with libdw, and before "
+				  "6.0, looks it up at wrong addresses: readelf -lW %s",
+				  end->file, end->file);
 	else if (lacks_index(view, end))
 		jp_blame_evidence(blame,
 				  "%s has call frame information, but not the index .eh_frame_hdr, "
@@ -279,6 +295,12 @@ static void describe_no_cfi(struct jp_explain_view *view, const struct jp_end *e
 		jp_blame_remedy(blame, "%s", jp_remapped_remedy);
 	else if (end->switched && has_debug_frame(view, end))
 		jp_blame_remedy(blame, "%s", another_stack);
+	else if (is_misplaced(view, end))
+		jp_blame_remedy(blame,
+				"report with a perf from 6.0 on that uses libunwind, such as "
+				"Debian's 6.1 and 6.12; or link %s with GNU ld (-fuse-ld=bfd); or "
+				"record by frame pointers (perf record -g)",
+				end->file);
 	else if (has_debug_frame(view, end) || lacks_index(view, end))
 		jp_blame_remedy(blame, "record and report with a perf that uses libdw, such as "
 				       "Debian's 7.2, which reads it; or record by frame pointers "

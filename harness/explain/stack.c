@@ -9,7 +9,8 @@
 #include "harness/model/space/mapping_name.h"
 
 enum { FRAMES = 1024 };
-enum indexed { UNSEEN, INDEXED, NOT_INDEXED, NO_FILE };
+/* Facts about a file. */
+enum { SEEN = 1, INDEXED = 2, NOT_INDEXED = 4, MISPLACED = 8 };
 
 struct jp_stacks {
 	struct jp_unwinder *unwinder;
@@ -17,7 +18,7 @@ struct jp_stacks {
 	uint64_t frames[FRAMES], others[FRAMES];
 	struct jp_stack other;
 	struct jp_file_finder *finder;
-	struct jp_map indexed; /* enum indexed, by address of the name */
+	struct jp_map files; /* facts about files, by address of the name */
 	const struct jp_perfdata_summary *summary;
 };
 
@@ -42,7 +43,7 @@ void jp_stacks_free(struct jp_stacks *stacks)
 	if (!stacks)
 		return;
 	jp_unwinder_free(stacks->unwinder);
-	jp_map_free(&stacks->indexed);
+	jp_map_free(&stacks->files);
 	free(stacks);
 }
 
@@ -62,44 +63,53 @@ static void walk_stack(struct jp_stacks *stacks, struct jp_replay *spaces,
 	};
 }
 
-/* Returns whether the file of @mapping has an index of call frame information. */
-static enum indexed find_index(struct jp_stacks *stacks, const struct jp_mapping *mapping)
+/* Returns whether the file of @mapping has an index of call frame information (INDEXED or
+ * NOT_INDEXED), and whether perf looks it up at wrong addresses (MISPLACED). */
+static uint64_t find_facts(struct jp_stacks *stacks, const struct jp_mapping *mapping)
 {
-	uint64_t *known = jp_map_at(&stacks->indexed, (uintptr_t)mapping->name, sizeof(*known));
+	uint64_t *known = jp_map_at(&stacks->files, (uintptr_t)mapping->name, sizeof(*known));
 	const struct jp_wanted_file wanted = {.path = mapping->name, .pid = mapping->pid};
 	struct jp_elf_tables tables;
 
 	if (!known || *known)
-		return known ? (enum indexed) * known : NO_FILE;
-	*known = NO_FILE;
-	if (jp_code_read_tables(stacks->finder, &wanted, &tables))
-		*known = tables.frame_index ? INDEXED : NOT_INDEXED;
-	return (enum indexed) * known;
+		return known ? *known : SEEN;
+	*known = SEEN;
+	if (!jp_code_read_tables(stacks->finder, &wanted, &tables))
+		return *known;
+	*known |= tables.frame_index ? INDEXED : NOT_INDEXED;
+	if (jp_recorder_misplaces(stacks->summary, &tables))
+		*known |= MISPLACED;
+	return *known;
 }
 
-/* Ends @stack at the first file whose call frame information has no index, as perf with libunwind
- * does (read_unwind_spec_eh_frame() in tools/perf/util/unwind-libunwind-local.c). */
-static void end_without_index(struct jp_stacks *stacks, struct jp_replay *spaces, uint32_t pid,
-			      struct jp_stack *stack)
+/* Ends @stack at the first file whose call frame information perf does not find, and returns
+ * whether there is one. perf with libunwind needs an index (read_unwind_spec_eh_frame() in
+ * tools/perf/util/unwind-libunwind-local.c). */
+static bool end_where_perf_ends(struct jp_stacks *stacks, struct jp_replay *spaces, uint32_t pid,
+				struct jp_stack *stack)
 {
 	const uint64_t last = stack->count - (stack->stop != JP_UNWIND_NO_CFI);
 	const struct jp_mapping *mapping = NULL;
+	uint64_t unread = MISPLACED;
 
-	if (!stack->count || jp_recorder_since(stacks->summary, JP_PERF_VERSION(7, 0)))
-		return;
+	if (!stack->count)
+		return false;
+	if (!jp_recorder_since(stacks->summary, JP_PERF_VERSION(7, 0)))
+		unread |= NOT_INDEXED;
 	for (uint64_t i = 0; i < last; i++) {
 		const uint64_t addr = stack->frames[i];
 
 		if (mapping && addr - mapping->start < mapping->end - mapping->start)
 			continue;
 		mapping = jp_replay_find(spaces, pid, addr);
-		if (!mapping || *mapping->name != '/' || find_index(stacks, mapping) != NOT_INDEXED)
+		if (!mapping || *mapping->name != '/' || !(find_facts(stacks, mapping) & unread))
 			continue;
 		stack->count = i + 1;
 		stack->stop = JP_UNWIND_NO_ELF;
 		stack->where = addr;
-		return;
+		return true;
 	}
+	return false;
 }
 
 /* Returns whether perf continues by frame pointers where the walk ended: in a file with call frame
@@ -113,7 +123,7 @@ static bool perf_continues(struct jp_stacks *stacks, struct jp_replay *spaces, u
 		return false;
 	return stack->stop == JP_UNWIND_NO_CFI ||
 	       (stack->stop == JP_UNWIND_NO_ELF && jp_mapping_injected(mapping->name) &&
-		find_index(stacks, mapping) == INDEXED);
+		find_facts(stacks, mapping) & INDEXED);
 }
 
 static bool are_all_frames_in_files(struct jp_replay *spaces, uint32_t pid,
@@ -146,12 +156,16 @@ static void end_in_emitted_code(struct jp_replay *spaces, uint32_t pid, struct j
 static bool continue_walk(struct jp_stacks *stacks, struct jp_replay *spaces,
 			  const struct jp_event *sample, struct jp_stack *stack)
 {
+	bool ended;
+
 	if (!perf_continues(stacks, spaces, sample->pid, stack))
 		return false;
 	jp_unwinder_frame_pointers(stacks->unwinder, true);
 	walk_stack(stacks, spaces, sample, JP_DUMP, stacks->others, &stacks->other);
 	jp_unwinder_frame_pointers(stacks->unwinder, false);
-	if (stacks->other.stop != JP_UNWIND_ROOT ||
+	ended = stacks->other.stop == JP_UNWIND_ROOT &&
+		end_where_perf_ends(stacks, spaces, sample->pid, &stacks->other);
+	if ((stacks->other.stop != JP_UNWIND_ROOT && !ended) ||
 	    !are_all_frames_in_files(spaces, sample->pid, &stacks->other)) {
 		stack->switched = stacks->other.stop == JP_UNWIND_BAD_FRAME &&
 				  stacks->other.count == stack->count;
@@ -159,6 +173,7 @@ static bool continue_walk(struct jp_stacks *stacks, struct jp_replay *spaces,
 		return false;
 	}
 	stacks->other.informed = stack->count;
+	stacks->other.loses_sp = jp_recorder_uses_libunwind(stacks->summary);
 	*stack = stacks->other;
 	stack->method = JP_DUMP_CFI;
 	return true;
@@ -168,7 +183,7 @@ static void walk_dump(struct jp_stacks *stacks, struct jp_replay *spaces,
 		      const struct jp_event *sample, struct jp_stack *stack)
 {
 	walk_stack(stacks, spaces, sample, JP_DUMP_CFI, stacks->frames, stack);
-	end_without_index(stacks, spaces, sample->pid, stack);
+	end_where_perf_ends(stacks, spaces, sample->pid, stack);
 	/* An empty dump counts as a dump that is too short. */
 	if (!sample->sample.stack_size)
 		stack->stop = JP_UNWIND_DUMP_SHORT;

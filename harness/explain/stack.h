@@ -20,7 +20,9 @@ struct jp_stack {
 	uint64_t where;           /* where the walk ended, as in struct jp_unwound */
 	uint64_t informed; /* number of frames by call frame information, if the walk then went on
 			      by frame pointers, as perf does; else 0 */
-	bool switched;     /* then the frame pointer leads to another stack */
+	bool loses_sp; /* with @informed: perf walks with libunwind, which does not find the stack
+			  pointer of the caller by a frame pointer */
+	bool switched; /* then the frame pointer leads to another stack */
 	/* For JP_CHAIN: the walk of the same sample's stack dump. For JP_DUMP_CFI: a walk by frame
 	 * pointers, if call frame information ends or no mapping is known. NULL: no other walk. */
 	const struct jp_stack *other;

@@ -45,6 +45,34 @@ static bool is_cut_short(const struct jp_elf_source *source, uint64_t size)
 	return head.e_shoff > size || length > size - head.e_shoff;
 }
 
+/* Compares how far the addresses of text segments are from their file offsets with the distances
+ * for the first segment and for .eh_frame_hdr, and stores the results in @tables. */
+static void compare_distances(const struct jp_elf_source *source, struct jp_elf_tables *tables)
+{
+	GElf_Phdr segment;
+	GElf_Shdr index;
+	uint64_t first = 0;
+	size_t count = 0;
+	bool any = false;
+
+	if (elf_getphdrnum(source->elf, &count))
+		return;
+	tables->frame_index = jp_elf_section(source, ".eh_frame_hdr", &index);
+	for (size_t i = 0; i < count && gelf_getphdr(source->elf, (int)i, &segment); i++) {
+		const uint64_t distance = segment.p_vaddr - segment.p_offset;
+
+		if (segment.p_type != PT_LOAD)
+			continue;
+		first = any ? first : distance;
+		any = true;
+		if (!(segment.p_flags & PF_X))
+			continue;
+		tables->text_moved |= distance != first;
+		tables->index_moved |=
+			tables->frame_index && distance != index.sh_addr - index.sh_offset;
+	}
+}
+
 struct jp_elf_tables jp_elf_tables(const struct jp_elf_input *file)
 {
 	JP_ELF_CLOSED_AT_END struct jp_elf_source source;
@@ -63,7 +91,7 @@ struct jp_elf_tables jp_elf_tables(const struct jp_elf_input *file)
 	tables.symtab = has_table(&source, ".symtab", SHT_SYMTAB);
 	tables.dynsym = has_table(&source, ".dynsym", SHT_DYNSYM);
 	tables.eh_frame = jp_elf_section(&source, ".eh_frame", &head);
-	tables.frame_index = jp_elf_section(&source, ".eh_frame_hdr", &head);
+	compare_distances(&source, &tables);
 	tables.debug_frame = jp_elf_section(&source, ".debug_frame", &head);
 	tables.packed = jp_elf_section(&source, ".gnu_debugdata", &head);
 	tables.cut_short = is_cut_short(&source, file->size);

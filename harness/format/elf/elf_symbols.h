@@ -23,6 +23,9 @@ struct jp_elf_tables {
 	bool debug_frame; /* .debug_frame: call frame information for debuggers */
 	bool packed;      /* .gnu_debugdata: a compressed ELF file with a .symtab */
 	bool cut_short;   /* the file ends before its section headers */
+	bool text_moved;  /* from the file offset of a text segment to its address it is another
+			     distance than for the first segment, as lld links */
+	bool index_moved; /* ... than for .eh_frame_hdr */
 	bool windows;     /* no ELF file, but an image for Windows */
 	bool archive;     /* no ELF file, but a ZIP archive, such as an APK */
 };

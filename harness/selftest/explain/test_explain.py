@@ -660,6 +660,43 @@ class Dumps(Recording):
                        bp=self.STACK + 64)
         self.assertNotIn("perf record -g", self.expect_cause("no-cfi-for-jit", 1)["remedy"])
 
+    def test_stack_pointer_after_a_frame_pointer(self) -> None:
+        """libunwind follows a frame pointer, but then has no stack pointer, by which most code
+        without frame pointers finds its frame."""
+        names = self.build_library(
+            ".globl bare\nbare: nop\n ret\n .balign 64\nouter: .cfi_startproc\n .fill 64, 1, 0x90\n"
+            ".cfi_endproc\n .balign 64\nframed: .cfi_startproc\n.cfi_def_cfa 6, 16\n"
+            ".cfi_offset 6, -16\n .fill 64, 1, 0x90\n .cfi_endproc\n")
+        for version, caller, causes in (("7.3.4", "outer", []), ("6.12.1", "framed", []),
+                                        ("6.12.1", "outer", ["no-cfi-for-jit"])):
+            self.perf.drop_samples()
+            self.perf.features[5] = rd.pack_string(version)
+            self.add_dumps(names["bare"], self.ASKED,
+                           {64: self.STACK + 96, 72: names[caller] + 32, 80: MAIN + 8, 96: 0,
+                            104: MAIN + 8}, bp=self.STACK + 64)
+            with self.subTest((version, caller)):
+                self.assertEqual(list(self.find_causes()), causes)
+
+    def test_text_far_from_its_file_offset(self) -> None:
+        """lld links so. perf finds wrong call frame information: with libdw if the distance is
+        another than the first segment's, before 6.0 if it is another than the index's."""
+        self.library = self.place("libmade.so")
+        source = ".globl made\nmade: .cfi_startproc\n ret\n .cfi_endproc\n"
+        self.add_map(LIBRARY, self.library, 8, size=0x1000, pgoff=0x1000)
+        self.add_dumps(LIBRARY, self.ASKED, {0: MAIN + 8})
+        for section, wrong in ((".text=0x21000", "7.3.4"), (".eh_frame_hdr=0x41000", "5.10.1")):
+            process.compile_c(source, self.library, "-shared", "-nostdlib",
+                              "-Wl,--section-start=" + section, language="assembler")
+            self.perf.maps()[2].ino = os.stat(self.library).st_ino
+            for version in "5.10.1", "6.12.1", "7.3.4":
+                self.perf.features[5] = rd.pack_string(version)
+                with self.subTest((section, version)):
+                    found = self.find_causes().get("no-cfi-for-jit", {"file": None})
+                    self.assertEqual(found["file"], self.library if version == wrong else None)
+                    if version == wrong:
+                        self.assertIn("lld", found["evidence"][1])
+                        self.assertIn("libunwind", found["remedy"])
+
     def test_file_without_unwind_information_and_build_id(self) -> None:
         """perf 7.3 stores no build id of a Go program. The file is the recorded one if it is not
         newer than the recording."""
