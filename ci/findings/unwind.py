@@ -74,6 +74,28 @@ int main(void)
 	return called_here(800000000) == 42;
 }
 """
+# Two functions, one of them with a large frame.
+NESTED = """
+static __attribute__((noinline, noclone)) long inner(long n)
+{
+	for (long i = 0; i < n; i++)
+		__asm__ volatile("" : "+r"(i));
+	return n + 1;
+}
+
+static __attribute__((noinline, noclone)) long outer(long n)
+{
+	volatile char room[256];
+
+	room[n & 255] = 1;
+	return inner(n) + room[n & 255];
+}
+
+int main(void)
+{
+	return outer(800000000) == 42;
+}
+"""
 # Has epilogues that pop many registers.
 EPILOGUES = """
 static __attribute__((noinline, noclone)) long leaf(long n)
@@ -157,6 +179,16 @@ def show_without_data(context: Context, perf: Perf) -> tuple[bool, str]:
     return result.frames[1] == result.samples < with_data, \
         "%d stacks, frames: perf %d, with data mappings %d; jitproof %d" % (
             result.samples, result.frames[1], with_data, result.frames[0])
+
+
+@perf_finding("perf.unwind-moved")
+def show_moved_text(context: Context, perf: Perf) -> tuple[bool, str]:
+    """Links the text at another distance from its file offset than the first segment, as lld
+    does."""
+    result = compare_unwinders(context, perf, record_program(context, build_program(
+        context, NESTED, "-fomit-frame-pointer", "-Wl,--section-start=.text=0x21000")))
+    return result.same * 2 < result.samples, \
+        "%d of %d stacks are as jitproof's" % (result.same, result.samples)
 
 
 @perf_finding("perf.unwind-assembly")
