@@ -44,6 +44,14 @@ add("healthy-shell-7.3", "healthy", lambda bench: [
 add("healthy-idle-6.12", "healthy", lambda bench: [
     "sh", "-c", "{0} 100; sleep 1; {0} 100".format(bench.build_chain())])
 
+# The text is at another distance from its file offset than the first segment, as lld links it.
+MOVED = build_chain("-fomit-frame-pointer", "-Wl,--section-start=.text=0x21000")
+add("moved-text-7.3", "stacks:no-cfi-for-jit names:-", MOVED, record=DUMPS)
+add("healthy-moved-text-6.12", "healthy", MOVED, record=DUMPS)
+# gold lets functions that call code without split stacks ask for a new stack: main() does.
+SPLIT = build_chain("-fno-omit-frame-pointer", "-fsplit-stack", "-fuse-ld=gold")
+add("healthy-split-stack-6.1", "healthy", SPLIT)
+
 COROUTINE = build("coroutine", programs.COROUTINE)
 add("coroutine-6.1", LIB, COROUTINE)
 add("coroutine-ours", LIB, COROUTINE)
