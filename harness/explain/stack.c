@@ -163,8 +163,7 @@ static bool continue_walk(struct jp_stacks *stacks, struct jp_replay *spaces,
 	jp_unwinder_frame_pointers(stacks->unwinder, true);
 	walk_stack(stacks, spaces, sample, JP_DUMP, stacks->others, &stacks->other);
 	jp_unwinder_frame_pointers(stacks->unwinder, false);
-	ended = stacks->other.stop == JP_UNWIND_ROOT &&
-		end_where_perf_ends(stacks, spaces, sample->pid, &stacks->other);
+	ended = end_where_perf_ends(stacks, spaces, sample->pid, &stacks->other);
 	if ((stacks->other.stop != JP_UNWIND_ROOT && !ended) ||
 	    !are_all_frames_in_files(spaces, sample->pid, &stacks->other)) {
 		stack->switched = stacks->other.stop == JP_UNWIND_BAD_FRAME &&

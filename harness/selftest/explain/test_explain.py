@@ -391,15 +391,19 @@ class Libraries(Recording):
         self.library = self.place("made")
         process.compile_c(
             "made: .cfi_startproc\n call more\nsplit: ret\n" + self.FRAME + "ret\n .cfi_endproc\n"
-            "more: .cfi_startproc\n" + self.FRAME + "ret\n .cfi_endproc\n",
+            "more: .cfi_startproc\n" + self.FRAME + "ret\n .cfi_endproc\n"
+            "last: .cfi_startproc\n .cfi_def_cfa 6, 16\n .cfi_offset 6, -16\n call more\n"
+            ".cfi_endproc\nnext: .cfi_startproc\n" + self.FRAME + "ret\n .cfi_endproc\n",
             self.library, "-shared", "-nostdlib", language="assembler")
         program = self.perf.maps()[0]
         program.name, program.ino = self.library, os.stat(self.library).st_ino
         names = {name: MAIN + at for name, at in process.read_symbols(self.library).items()}
         self.add_samples(names["split"] + 8, names["more"] + 6, names["split"], count=100)
         self.assertEqual(self.find_causes(), {})
-        self.add_samples(names["split"] + 8, names["more"] + 6, names["split"] + 8, count=100)
-        self.expect_cause("library-no-frame-pointer", 0.5)
+        for other in names["split"] + 8, names["next"]:
+            self.perf.drop_samples()
+            self.add_samples(names["split"] + 8, names["more"] + 6, other, count=100)
+            self.expect_cause("library-no-frame-pointer", 1)
 
     def test_assembly_without_frame(self) -> None:
         """Assembly without .cfi directives skips its caller, if that has a frame."""
@@ -666,14 +670,18 @@ class Dumps(Recording):
         names = self.build_library(
             ".globl bare\nbare: nop\n ret\n .balign 64\nouter: .cfi_startproc\n .fill 64, 1, 0x90\n"
             ".cfi_endproc\n .balign 64\nframed: .cfi_startproc\n.cfi_def_cfa 6, 16\n"
-            ".cfi_offset 6, -16\n .fill 64, 1, 0x90\n .cfi_endproc\n")
+            ".cfi_offset 6, -16\n .fill 64, 1, 0x90\n .cfi_endproc\n .balign 64\n"
+            "user: .cfi_startproc\n.cfi_def_cfa 7, 16\n.cfi_offset 6, -16\n .fill 64, 1, 0x90\n"
+            ".cfi_endproc\n")
         for version, caller, causes in (("7.3.4", "outer", []), ("6.12.1", "framed", []),
-                                        ("6.12.1", "outer", ["no-cfi-for-jit"])):
+                                        ("6.12.1", "outer", ["no-cfi-for-jit"]),
+                                        ("6.12.1", "user", ["no-cfi-for-jit"])):
             self.perf.drop_samples()
             self.perf.features[5] = rd.pack_string(version)
             self.add_dumps(names["bare"], self.ASKED,
-                           {64: self.STACK + 96, 72: names[caller] + 32, 80: MAIN + 8, 96: 0,
-                            104: MAIN + 8}, bp=self.STACK + 64)
+                           {64: self.STACK + 96, 72: names[caller] + 32,
+                            80: MAIN + 8 if caller == "outer" else 0, 88: MAIN + 8, 96: 0,
+                            104: names["outer"] + 32, 112: MAIN + 8}, bp=self.STACK + 64)
             with self.subTest((version, caller)):
                 self.assertEqual(list(self.find_causes()), causes)
 

@@ -112,8 +112,16 @@ class PerfMaps(Explained):
         self.add_samples(CODE + 0x10004)
         self.add_samples(CODE + 4, time=200000)
         self.expect_cause("map-partial", file="/tmp/perf-4711.map")
-        self.perf.records.remove(self.perf.maps()[1])
+        memory = self.perf.maps()[1]
+        self.perf.records.remove(memory)
         self.add_map("//anon", time=190000)
+        self.expect_cause("map-stale", file="/tmp/perf-4711.map")
+        self.perf.records[-1] = memory
+        self.write_map((CODE + 0x10000, 0x100, "first runtime's"), (CODE + 0x800, 0x10, "older"))
+        self.expect_cause("map-stale", file="/tmp/perf-4711.map")
+        self.write_map((CODE + 0x10000, 0x100, "first runtime's"))
+        self.perf.records.pop()
+        self.perf.records.insert(0, self.perf.map(PID, CODE, 0x1000, "//anon", 0))
         self.expect_cause("map-stale", file="/tmp/perf-4711.map")
 
     def move_text_to_memory(self, start: int, *sizes: int) -> None:
