@@ -97,7 +97,7 @@ void jp_findings_add_count(struct jp_findings *findings, const char *name, uint6
 int jp_findings_append(struct jp_findings *findings, const struct jp_findings *more);
 const struct jp_metric *jp_findings_find_metric(const struct jp_findings *findings,
 						const char *name);
-/* As jp_findings_add_rate() and jp_findings_add_count(), with the constant requirements @role. */
+/* Adds a rate or a count with the constant requirements @role. */
 void jp_findings_add_role_rate(struct jp_findings *findings, const struct jp_role *role,
 			       const char *name, uint64_t k, uint64_t n);
 void jp_findings_add_role_count(struct jp_findings *findings, const struct jp_role *role,
