@@ -445,7 +445,7 @@ def record_threads(version: str, recorder: Recorder, path: str, reader: Perf) ->
     listed = reader.run("script", "-F", "tid", "-i", path).stdout.split()
     missing = started - {int(thread) for thread in listed}
     return version, bool(missing), \
-        "record -p: %d of %d threads, of which each used 4 ms of CPU time, have no sample" % (
+        "record -p: %d of %d threads that used 4 ms of CPU time each have no sample" % (
             len(missing), len(started))
 
 
