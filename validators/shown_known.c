@@ -69,7 +69,8 @@ static bool is_in_reused_memory(const struct jp_shown_difference *difference)
 }
 
 /* Returns whether the user part of a callchain holds what looks like a marker, and the reader drops
- * the chain, or takes it for a marker that it knows and leaves it out. */
+ * the chain, or takes it for a marker that it knows and leaves it out. In place of a dropped chain,
+ * it shows the frames of a stack dump, which may be unknown here. */
 static bool has_marker(const struct jp_shown_difference *difference)
 {
 	const struct jp_shown_fault *fault = difference->fault;
@@ -79,8 +80,8 @@ static bool has_marker(const struct jp_shown_difference *difference)
 		return false;
 	lost = fault->frame < difference->held->nr_user ? difference->held->user_chain[fault->frame]
 							: 0;
-	return !fault->nr_shown || lost == JP_CONTEXT_HV || lost == JP_CONTEXT_KERNEL ||
-	       lost == JP_CONTEXT_USER;
+	return !fault->nr_shown || (difference->held->has_dump && !difference->held->dump) ||
+	       lost == JP_CONTEXT_HV || lost == JP_CONTEXT_KERNEL || lost == JP_CONTEXT_USER;
 }
 
 /* Returns whether the walk ended at the last word of a dump, which libunwind cannot read: its

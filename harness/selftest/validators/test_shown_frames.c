@@ -341,14 +341,17 @@ TEST(markers)
 		uint64_t value;
 		uint32_t shown, at;
 		const char *id;
+		bool has_dump;
 	} table[] = {
-		{UINT64_MAX, 0, 0, "perf.marker"},
-		{UINT64_MAX, 1, 1, "cut"},
-		{JP_CONTEXT_HV, 1, 1, "perf.marker"},
-		{JP_CONTEXT_KERNEL, 1, 1, "perf.marker"},
-		{JP_CONTEXT_USER, 1, 1, "perf.marker"},
-		{JP_CONTEXT_HV, 1, 2, "cut"},
-		{0x200, 0, 0, "cut"},
+		{UINT64_MAX, 0, 0, "perf.marker", false},
+		{UINT64_MAX, 1, 1, "cut", false},
+		{UINT64_MAX, 1, 1, "perf.marker", true},
+		{0x200, 1, 1, "cut", true},
+		{JP_CONTEXT_HV, 1, 1, "perf.marker", false},
+		{JP_CONTEXT_KERNEL, 1, 1, "perf.marker", false},
+		{JP_CONTEXT_USER, 1, 1, "perf.marker", false},
+		{JP_CONTEXT_HV, 1, 2, "cut", false},
+		{0x200, 0, 0, "cut", false},
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
@@ -356,7 +359,8 @@ TEST(markers)
 		const struct jp_held held = {.event = &event,
 					     .user_chain = user,
 					     .nr_user = 3,
-					     .garbage = table[i].value >= JP_CONTEXT_MAX};
+					     .garbage = table[i].value >= JP_CONTEXT_MAX,
+					     .has_dump = table[i].has_dump};
 		const struct jp_shown_fault fault = {
 			.cause = "cut", .frame = table[i].at, .nr_shown = table[i].shown};
 		const struct jp_shown_difference difference = {.reader = "perf 7.3.4",
