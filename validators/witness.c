@@ -127,6 +127,8 @@ static void choose_event(struct witness *state, const struct jp_event *event)
 	state->steady = true;
 }
 
+/* Notes a sample. A capture of all CPUs has samples of number 0: of idle CPUs, and of tasks outside
+ * of the recorder's pid namespace, which hold a CPU as other tasks do. */
 static int handle_sample(struct witness *state, const struct jp_event *event)
 {
 	if (!state->count || (event->attr != state->attr && !state->is_requested &&
@@ -146,9 +148,8 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	if (event->record_type == JP_PERF_RECORD_THROTTLE ||
 	    event->record_type == JP_PERF_RECORD_UNTHROTTLE)
 		return handle_throttle(view->state, event);
-	return event->type == JP_EVENT_SAMPLE && event->tid && event->time
-		       ? handle_sample(view->state, event)
-		       : 0;
+	return event->type == JP_EVENT_SAMPLE && event->time ? handle_sample(view->state, event)
+							     : 0;
 }
 
 JP_ORDER(compare_by_thread, struct clock_sample,
