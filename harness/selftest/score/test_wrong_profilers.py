@@ -137,7 +137,8 @@ class WrongProfilers(Folder):
         self.expect_red("fork_exec", {"parent": {"seen", "wrong", "invented"}})
 
     def test_lost_samples(self) -> None:
-        self.assertEqual(find_red(self.score_live("lost", "anon_exec")), {"lost"})
+        row = self.score_live("lost", "anon_exec")
+        self.assertEqual(find_red(row), {"lost"}, row)
 
     def test_samples_moved_to_other_processes(self) -> None:
         """The sum of samples fits the CPU time, the samples of each process do not."""
