@@ -365,16 +365,22 @@ def show_first_event(context: Context, perf: Perf) -> tuple[bool, str]:
                              (result.stderr.strip() or "nothing").splitlines()[0])
 
 
+def attach_to(source: str, recorder: Recorder) -> str:
+    """Attaches to the Python program @source once it has printed "ready". Returns what it prints
+    after that."""
+    with subprocess.Popen([sys.executable, "-c", source], stdout=subprocess.PIPE,
+                          text=True) as program:
+        assert program.stdout
+        if program.stdout.readline() != "ready\n":
+            raise RuntimeError("the program to attach to did not start")
+        recorder(str(program.pid))
+        return program.communicate()[0]
+
+
 def count_known_pages(recorder: Recorder, path: str) -> tuple[int, int]:
     """Returns (pages mapped up to the last that has a record, how many of them have no record), for
     a program that maps while a recorder attaches."""
-    with subprocess.Popen([sys.executable, "-c", MAPPER], stdout=subprocess.PIPE,
-                          text=True) as mapper:
-        assert mapper.stdout
-        if mapper.stdout.readline() != "ready\n":
-            raise RuntimeError("the program that maps did not start")
-        recorder(str(mapper.pid))
-        mapper.communicate()
+    attach_to(MAPPER, recorder)
     data = files.read_bytes(path)
     pages = set()
     offset, size = struct.unpack_from("<QQ", data, 40)
@@ -435,13 +441,7 @@ print(*threads)
 
 def record_threads(version: str, recorder: Recorder, path: str, reader: Perf) -> Shown:
     """Attaches to a program while it starts threads. Returns how many threads have no sample."""
-    with subprocess.Popen([sys.executable, "-c", STARTER], stdout=subprocess.PIPE,
-                          text=True) as starter:
-        assert starter.stdout
-        if starter.stdout.readline() != "ready\n":
-            raise RuntimeError("the program that starts threads did not start")
-        recorder(str(starter.pid))
-        started = {int(thread) for thread in starter.stdout.read().split()}
+    started = {int(thread) for thread in attach_to(STARTER, recorder).split()}
     listed = reader.run("script", "-F", "tid", "-i", path).stdout.split()
     missing = started - {int(thread) for thread in listed}
     return version, bool(missing), \

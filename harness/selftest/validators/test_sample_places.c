@@ -3,6 +3,7 @@
  * program forked do not count if it calls exec later. */
 #include "harness/judge/validator.h"
 #include "harness/selftest/support/check.h"
+#include "harness/selftest/support/judged.h"
 
 enum { OTHER = 3, PID = 5, IP = 0x1000 };
 
@@ -13,50 +14,33 @@ struct recorded_process {
 	bool sampled_again;
 };
 
-static int take_sample(struct jp_view *view, const struct jp_validator *places)
-{
-	const struct jp_observed observed = {0};
-	const struct jp_event sample = {.type = JP_EVENT_SAMPLE,
-					.pid = PID,
-					.tid = PID,
-					.observed = &observed,
-					.sample = {.user = true, .ip = IP}};
-
-	return places->handle(view, &sample);
-}
-
 /* Returns how many samples are nowhere. */
 static uint64_t count_nowhere(const struct recorded_process *recorded)
 {
-	const struct jp_validator *places = jp_registry_find(JP_VALIDATOR, "sample_places");
+	static const struct jp_observed observed = {0};
+	static const struct jp_event sample = {.type = JP_EVENT_SAMPLE,
+					       .pid = PID,
+					       .tid = PID,
+					       .observed = &observed,
+					       .sample = {.user = true, .ip = IP}};
 	struct jp_truth_incarnation incarnation = {.pid = PID, .until = UINT64_MAX};
-	struct jp_truth truth = {.incarnations = &incarnation, .nr_incarnations = 1};
+	struct jp_truth truth = {.version = JP_TRUTH_VERSION_MAPS,
+				 .incarnations = &incarnation,
+				 .nr_incarnations = 1};
 	const struct jp_evidence evidence = {.truth = &truth};
-	const struct jp_event fork = {
-		.type = JP_EVENT_FORK, .pid = PID, .tid = PID, .task.ppid = recorded->ppid};
-	const struct jp_event exec = {
-		.type = JP_EVENT_COMM, .pid = PID, .tid = PID, .comm = {"workload", true}};
-	struct jp_error err = {""};
-	struct jp_view view = {.evidence = &evidence,
-			       .machine = jp_machine_named("x86_64"),
-			       .state = calloc(1, places->state_size)};
-	uint64_t result;
-	int failed = !view.state;
+	struct jp_event events[4];
+	size_t count = 0;
 
-	if (!failed && recorded->ppid)
-		failed |= places->handle(&view, &fork);
-	failed |= take_sample(&view, places);
+	if (recorded->ppid)
+		events[count++] = (struct jp_event){
+			.type = JP_EVENT_FORK, .pid = PID, .tid = PID, .task.ppid = recorded->ppid};
+	events[count++] = sample;
 	if (recorded->exec)
-		failed |= places->handle(&view, &exec);
+		events[count++] = (struct jp_event){
+			.type = JP_EVENT_COMM, .pid = PID, .tid = PID, .comm = {"workload", true}};
 	if (recorded->sampled_again)
-		failed |= take_sample(&view, places);
-	failed |= places->end(&view, &err);
-	check(!failed && view.findings.nr_metrics, "there is a figure");
-	result = view.findings.metrics[0].k;
-	jp_findings_free(&view.findings);
-	places->free(view.state);
-	free(view.state);
-	return result;
+		events[count++] = sample;
+	return judge("sample_places", &evidence, events, count, "samples.nowhere").k;
 }
 
 TEST(sample_places)

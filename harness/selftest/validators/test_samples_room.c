@@ -3,36 +3,23 @@
  * that samples. */
 #include "harness/judge/validator.h"
 #include "harness/selftest/support/check.h"
+#include "harness/selftest/support/judged.h"
 
 enum { PERIOD = 1000, PERIODS = 1000, CPUS = 2, ENDS = 2 };
 
 /* Returns samples.room for samples of @events events that take turns, in order of time. */
 static uint64_t measure_room(uint32_t events)
 {
-	const struct jp_validator *room = jp_registry_find(JP_VALIDATOR, "samples_room");
 	struct jp_truth truth = {0};
 	const struct jp_evidence evidence = {.truth = &truth, .watched.cpus = CPUS};
-	struct jp_error err = {""};
-	struct jp_view view = {.evidence = &evidence, .state = calloc(1, room->state_size)};
-	uint64_t result;
-	int failed = 0;
+	struct jp_event samples[PERIODS + 1];
 
-	check(view.state, "there is memory");
-	for (uint32_t i = 0; i <= PERIODS; i++) {
-		const struct jp_event event = {.type = JP_EVENT_SAMPLE,
+	for (uint32_t i = 0; i <= PERIODS; i++)
+		samples[i] = (struct jp_event){.type = JP_EVENT_SAMPLE,
 					       .time = 1 + (uint64_t)i * PERIOD,
 					       .attr = i % events,
 					       .sample.period = PERIOD};
-
-		failed |= room->handle(&view, &event);
-	}
-	check(!failed && !room->end(&view, &err) && view.findings.nr_metrics == 1,
-	      "there is a figure");
-	result = view.findings.metrics[0].k;
-	jp_findings_free(&view.findings);
-	room->free(view.state);
-	free(view.state);
-	return result;
+	return judge("samples_room", &evidence, samples, PERIODS + 1, "samples.room").k;
 }
 
 /* The figures are rounded to whole samples. */
