@@ -9,10 +9,11 @@ from typing import Any
 from ci.base import files, process
 from harness.selftest.support.scratch import JITPROOF, Folder
 
-# Paths of some microseconds, with native code of the same length between them; and a clock that
-# needs more than half of the case's time for its samples.
+# Paths so short that native code takes more than half of the time, thus a runner that counted
+# samples of any kind would stop too early; and a clock that needs more than half of the case's
+# time for its samples.
 CASES = """# SPDX-License-Identifier: GPL-2.0-only
-case scarce check : anon_exec --turns=2000 : attach --stack=8192 --freq=1999 : samples=300
+case scarce check : anon_exec --turns=200 : attach --stack=8192 --freq=1999 : samples=300
 	broken.dump =0
 case slow check : anon_exec : attach --stack=8192 --freq=97 : samples=200 seconds=4
 	broken.dump =0
@@ -45,7 +46,7 @@ class Enough(Folder):
         self.assertGreaterEqual(metrics["judged.dump"]["k"], 300)
         samples = re.search(r"(?m)^# samples by class: .* = (\d+)$", text)
         assert samples
-        self.assertGreater(int(samples[1]), metrics["judged.dump"]["k"] * 1.3, text)
+        self.assertGreater(int(samples[1]), metrics["judged.dump"]["k"], text)
         self.assertNotIn("# sampled for", text)
 
     def test_slow_capture(self) -> None:
