@@ -29,6 +29,7 @@ struct comm {
 	struct jp_tasks tasks;
 	struct jp_map names; /* tid -> struct thread_name */
 	struct jp_text_pool texts;
+	bool in_later_file; /* perf record --switch-output names the tasks anew in each file */
 	uint64_t records, wrong_records, threads, wrong_threads;
 };
 
@@ -97,8 +98,9 @@ static int judge_record(struct comm *comm, const struct jp_event *event)
 	const char *cause;
 	bool is_right = may_have_had_name(
 		comm, event->tid,
-		is_synthesized ? info->sampling
-			       : jp_gate_reported_time(comm->view->evidence, event),
+		!is_synthesized       ? jp_gate_reported_time(comm->view->evidence, event)
+		: comm->in_later_file ? UINT64_MAX - info->slack
+				      : info->sampling,
 		event->comm.name, &name);
 
 	for (const struct jp_task_name *task_name = name;
@@ -176,6 +178,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	struct comm *comm = view->state;
 	const struct thread_name *parent;
 
+	comm->in_later_file |= view->summary->in_parts && event->time;
 	switch (event->type) {
 	case JP_EVENT_COMM:
 		return judge_record(comm, event) ?: set_name(comm, event->tid, event->comm.name);

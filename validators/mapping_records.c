@@ -9,7 +9,6 @@
 #include "harness/base/map.h"
 #include "harness/base/order.h"
 
-#include "harness/base/excuse.h"
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/executable_load.h"
 #include "validators/gate_names.h"
@@ -331,9 +330,3 @@ JP_DEFINE(validator, mapping_records) = {
 	.end = end,
 	.free = free_records,
 };
-
-static const struct jp_excuse excuses[] = {
-	{"switch-output", "--switch-output=*", "mappings.unknown", "unwatched", NULL,
-	 "perf repeats the mappings of each process in each new file, as records without a time"},
-};
-JP_REGISTER_ROWS(excuse, excuses);

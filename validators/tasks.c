@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/order.h"
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/tasks.h"
 #include "validators/sample_class.h"
@@ -15,9 +16,9 @@ static const struct jp_role strange_tasks = {.faults = "invented"};
 
 struct task_records {
 	bool fork, exit;
-	bool synthesized; /* a FORK for a task that existed before the capture */
-	bool has_name;    /* a COMM record can belong to this task */
-	bool needs_fork;  /* its events wrote later records, so its FORK must exist, too */
+	uint64_t synthesized; /* 1 + the newest time before the last synthesized FORK; 0: none */
+	bool has_name;        /* a COMM record can belong to this task */
+	bool needs_fork;      /* its events wrote later records, so its FORK must exist, too */
 	bool is_sampled;
 };
 
@@ -27,6 +28,7 @@ struct task_state {
 	struct task_records *records; /* one for each task */
 	bool has_attached;            /* the capture attached to a running process */
 	uint32_t target; /* the process whose threads are watched, with their children */
+	uint64_t newest; /* in a folder of files: newest time of the kernel's records so far */
 	uint64_t forks, wrong_forks, exits, wrong_exits, samples, strangers;
 };
 
@@ -104,20 +106,22 @@ static bool has_synthesized_time(const struct task_state *state, const struct jp
 }
 
 /* Returns the cause if a synthesized FORK is wrong, else NULL. Its parent is the parent process for
- * a first thread, and the first thread for others. */
+ * a first thread, and the first thread for others. perf record --switch-output states the running
+ * tasks at the start of each file. */
 static const char *check_synthesized(struct task_state *state, const struct jp_event *event)
 {
 	const struct jp_task *task =
-		jp_tasks_at(&state->tasks, event->tid, get_capture_info(state)->sampling);
+		jp_tasks_at(&state->tasks, event->tid,
+			    state->newest ? UINT64_MAX : get_capture_info(state)->sampling);
 	uint32_t parent;
 
 	if (!task || task->pid != event->pid)
 		return find_stranger_cause(state, event);
 	if (!has_synthesized_time(state, event, task))
 		return "other-time";
-	if (get_task_records(state, task)->synthesized)
+	if (get_task_records(state, task)->synthesized == state->newest + 1)
 		return "twice";
-	get_task_records(state, task)->synthesized = true;
+	get_task_records(state, task)->synthesized = state->newest + 1;
 	parent = task->tid == task->pid ? task->ppid : task->pid;
 	return is_parent(event->task.ppid, parent) && event->task.ptid == event->task.ppid
 		       ? NULL
@@ -252,6 +256,8 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	struct task_state *state = view->state;
 	const char *cause;
 
+	if (view->summary->in_parts && is_live(state, event))
+		state->newest = jp_max(state->newest, event->time);
 	switch (event->type) {
 	case JP_EVENT_FORK:
 		state->forks++;

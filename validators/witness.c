@@ -386,8 +386,10 @@ static int tally_capture(struct witness *state)
 			i && sample[-1].tid == sample->tid && sample[-1].pid == sample->pid;
 		struct tally *tally;
 
-		/* A capture of all CPUs also has samples of other processes. */
-		if (!jp_clock_was_watched(evidence, sample->pid, sample->time, sample->time) ||
+		/* A capture of all CPUs also has samples of other processes, and of released
+		 * threads (tasks.strangers), which end the witness's events. */
+		if (sample->tid == UINT32_MAX ||
+		    !jp_clock_was_watched(evidence, sample->pid, sample->time, sample->time) ||
 		    jp_clock_was_throttled(evidence, sample->tid, sample->time) ||
 		    (!jp_map_find(&state->indices, jp_clock_key(sample->pid, sample->tid)) &&
 		     !jp_sample_is_watched(evidence, sample->pid, UINT64_MAX)))

@@ -191,10 +191,12 @@ int jp_spans_collect_from_truth(const struct jp_truth *truth, struct jp_spans *s
 int jp_spans_apply_event(struct jp_spans *spans, struct jp_replay *spaces,
 			 const struct jp_event *event)
 {
+	spans->newest = jp_max(spans->newest, event->time);
 	if (event->type != JP_EVENT_MAP && event->type != JP_EVENT_COMM &&
 	    event->type != JP_EVENT_FORK)
 		return 0;
-	return update_process(spans, spaces, event->pid, event->time, event->time);
+	return update_process(spans, spaces, event->pid, event->time ?: spans->newest,
+			      event->time ?: spans->newest);
 }
 
 void jp_spans_free(struct jp_spans *spans)

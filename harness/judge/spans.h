@@ -23,6 +23,7 @@ struct jp_spans {
 	struct jp_span *spans; /* sorted by pid, then by opening time */
 	size_t count, capacity;
 	struct jp_replay *spaces; /* address spaces of the truth; NULL for a capture */
+	uint64_t newest;          /* newest time of the applied events */
 	struct jp_map open;       /* pid -> spans not closed yet, while events are applied */
 	/* Index by address and by time from open_before to close_after, built by
 	 * jp_spans_index(). */

@@ -101,6 +101,10 @@ static int read_kernel_record(struct jp_perf_reader *reader, const struct jp_per
 		jp_perf_swap_rest(&reader->attrs.list[attr].layout, copy);
 	pending->attr = attr;
 	pending->time = jp_perf_record_time(&reader->attrs.list[attr].layout, record);
+	/* A later file of a folder states the running tasks again (perf record --switch-output),
+	 * as they are at the end of the file before. */
+	if (!pending->time && reader->nr_parts > 1)
+		pending->time = reader->rounds.newest;
 	/* Deliver a record without a time at once, as perf does: it cannot be ordered. */
 	if (!pending->time)
 		return reader->rounds.deliver(reader->rounds.context, pending);

@@ -440,6 +440,11 @@ TEST(other_faults)
 	check(count_faults() != 0, "samples with another thread's tid are a fault");
 
 	make_streams(0, &random);
+	for (size_t i = 0; i < 40; i++)
+		put_capture(UINT32_MAX, 0, made.capture[i].time);
+	check(!count_faults(), "samples of released threads, which have no number, are no fault");
+
+	make_streams(0, &random);
 	drop_samples(200, 4);
 	made.lost = 4;
 	check(!count_faults(), "missing samples that the capture states as lost are allowed");
