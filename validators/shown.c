@@ -275,7 +275,7 @@ static int report_absent(struct shown_state *state, const struct jp_shown_readin
 			 : process->nr_absent == process->samples    ? "process"
 								     : "absent",
 		.failure = shown->failure,
-		.is_folder = shown->folder};
+		.is_injected_folder = shown->folder && strcmp(shown->file, "injected.data") == 0};
 	const char *cause = jp_shown_find_known_defect(&difference);
 	int failed = 0;
 

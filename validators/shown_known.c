@@ -106,7 +106,7 @@ static bool lacks_mapped_tables(const struct jp_shown_difference *difference)
 
 static bool is_unread_folder(const struct jp_shown_difference *difference)
 {
-	return !difference->held && difference->is_folder &&
+	return !difference->held && difference->is_injected_folder &&
 	       strcmp(difference->cause, "unreadable") == 0;
 }
 
@@ -199,6 +199,7 @@ static const struct known_defect {
 	{"perf.marker", "perf", {5, 10}, {7, 3}, has_marker},
 	{"perf.unwind-beyond", "perf", {5, 10}, {6, 12}, is_behind_the_dump},
 	{"perf.unwind-maps", "perf", {5, 10}, {6, 12}, lacks_mapped_tables},
+	{"kernel.build-id", "perf", {6, 1}, {6, 12}, overflows_by_build_id},
 	{"perf.inject-threads", "perf", {6, 1}, {7, 3}, is_unread_folder},
 	{"perf.first-event", "perf", {5, 10}, {5, 10}, lacks_first_address},
 	{"perf.pipe-last-feature", "perf", {6, 1}, {7, 3}, stops_at_feature},
@@ -209,7 +210,6 @@ static const struct known_defect {
 	{"perf.inject-vdso", "perf", {7, 2}, {7, 3}, is_cut_in_vdso},
 	{"perf.script-thread-gone", "perf", {6, 12}, {7, 3}, lacks_mappings},
 	{"perf.report-overlap", "perf", {7, 2}, {7, 3}, counts_overlapping_names},
-	{"kernel.build-id", "perf", {6, 1}, {6, 12}, overflows_by_build_id},
 	{"hotspot.inject-names", "hotspot", {4, 12}, {4, 12}, lacks_name_of_injected_file},
 	{"hotspot.attach-fork", "hotspot", {4, 12}, {4, 12}, is_cut_after_attach},
 	{"hotspot.shared-names", "hotspot", {4, 12}, {4, 12}, has_name_of_other_code},

@@ -14,14 +14,14 @@ struct jp_shown_difference {
 			      difference concerns no frame and no name */
 	const char *previous_mapping; /* name of the mapping of the frame before, from which the
 			     reader went on; NULL: none, or unknown */
-	bool reused;         /* one of the two covers memory in which older code ended before */
-	bool file_is_gone;   /* the file of the mapping @mapping no longer exists */
-	bool has_attached;   /* the capture attached to the running workload */
-	const char *failure; /* why the reader failed; NULL: it did not */
-	bool is_folder;      /* the capture is a folder, not a single file */
-	bool is_late;        /* the thread started after the exit of its process's main thread */
-	bool overlaps;       /* the function whose samples are counted overlaps another function in
-				the perf map */
+	bool reused;             /* one of the two covers memory in which older code ended before */
+	bool file_is_gone;       /* the file of the mapping @mapping no longer exists */
+	bool has_attached;       /* the capture attached to the running workload */
+	const char *failure;     /* why the reader failed; NULL: it did not */
+	bool is_injected_folder; /* the reader read a folder that perf inject wrote */
+	bool is_late;  /* the thread started after the exit of its process's main thread */
+	bool overlaps; /* the function whose samples are counted overlaps another function in
+			  the perf map */
 };
 
 /* Returns the id of the finding (results/FINDINGS.md) that explains @difference, or, if there is

@@ -73,6 +73,10 @@ class Refused(Failed):
     """The reader reports that it does not know the file's format."""
 
 
+class Slow(Failed):
+    """The reader needs too much time, which says nothing about the file."""
+
+
 class Reader(NamedTuple):
     """One version of a program that shows a perf.data."""
     name: str
@@ -87,14 +91,14 @@ class Reader(NamedTuple):
 
 
 def output_of(program: str, *command: str, **environment: str) -> str:
-    """Returns the whole output of a reader. Raises Crashed or Failed if it could not read the file.
-    @what: its name in messages."""
+    """Returns the whole output of a reader. Raises Crashed, Slow or another Failed if it could not
+    read the file. @program: its name in messages."""
     try:
         result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, check=False, timeout=TIMEOUT_S,
                                 env={**os.environ, "LC_ALL": "C", **environment})
     except subprocess.TimeoutExpired:
-        raise Failed("%s did not end within %d s" % (program, TIMEOUT_S)) from None
+        raise Slow("%s did not end within %d s" % (program, TIMEOUT_S)) from None
     errors = result.stderr.decode(errors="replace")
     if result.returncode < 0:
         raise Crashed(program, result.returncode, errors)
@@ -118,7 +122,7 @@ def write_shown(folder: str, name: str, reader: Reader, home: str,
                 is_read_by_later: Callable[[Reader], bool]) -> bool:
     """Lets the reader show the file @name of the case @folder, in @folder/shown/READER.@name.
     @is_read_by_later: whether a later version can read a file of the case, so that a reader that
-    refuses the format is older than it. Returns whether it succeeded."""
+    refuses the format is older than it. Returns whether it succeeded; raises Slow."""
     path = os.path.join(folder, "shown", "%s.%s" % (reader.word(), name))
     if os.path.exists(path):
         return False  # --readers named this version twice
@@ -127,6 +131,8 @@ def write_shown(folder: str, name: str, reader: Reader, home: str,
         try:
             reader.show(os.path.join(folder, name), home, shown)
             return True
+        except Slow:
+            raise
         except (Crashed, Failed) as why:
             is_older = isinstance(why, Refused) and is_read_by_later(reader)
             shown.note("older" if is_older else "failed", str(why))

@@ -9,6 +9,7 @@ import os
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../../profiler"))
 from adapting import script, shown
@@ -68,6 +69,15 @@ class Older(unittest.TestCase):
             readers = [make_reader(*each) for each in zip(("6.1", "7.3"), failures)]
             for only in ("", "perf-6.1", "perf-7.3"):
                 self.assertNotIn("older", self.read(only, *readers).values())
+
+
+    def test_slow_reader(self) -> None:
+        """A reader that needs too much time is no sign of an unreadable file."""
+        with self.assertRaises(shown.Slow):
+            self.read("", make_reader("7.3", shown.Slow))
+        with unittest.mock.patch.object(shown, "TIMEOUT_S", 0.1), \
+                self.assertRaises(shown.Slow):
+            shown.output_of("perf", "sleep", "9")
 
 
 class Shares(unittest.TestCase):
