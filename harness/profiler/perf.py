@@ -355,22 +355,37 @@ def is_whole(path: str) -> bool:
         return False
 
 
+def run_inject(perf: str, home: str, *command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([perf, "--buildid-dir", home, *command], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+                          errors="replace",
+                          env=clean_environment(HOME=home, JITDUMPDIR=home, LC_ALL="C"))
+
+
+def describe_silent_end(output: str) -> str:
+    """Returns why perf inject ended without a message. @output: what it prints with -v."""
+    last = (output.strip().splitlines() or [""])[-1]
+    path = last.removeprefix("injecting: ")
+    if path != last and not os.path.exists(path):
+        return "%s does not exist (results/FINDINGS.md, perf.inject-missing)" % path
+    return "it prints nothing; with -v the last line is '%s'" % last
+
+
 def inject(options: argparse.Namespace) -> None:
     perf = find_perf()
     check_readable(os.path.join(options.dir, "perf.data"))
     home = os.path.join(options.dir, "inject-home")
     os.mkdir(home)
+    command = ["inject", "--jit", "-i", os.path.join(options.dir, "perf.data"), "-o",
+               os.path.join(options.dir, "injected.data"), *options.with_words]
     try:
         # Use a temporary cache, into which `perf inject` copies files with build ids.
-        result = subprocess.run(
-            [perf, "--buildid-dir", home, "inject", "--jit", "-i",
-             os.path.join(options.dir, "perf.data"), "-o",
-             os.path.join(options.dir, "injected.data"), *options.with_words],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-            env=clean_environment(HOME=home, JITDUMPDIR=home, LC_ALL="C"))
+        result = run_inject(perf, home, *command)
+        output = result.stdout
+        if result.returncode > 0 and not output:
+            output = describe_silent_end(run_inject(perf, home, *command, "-v").stdout)
     finally:
         shutil.rmtree(home)
-    output = result.stdout.decode(errors="replace")
     sys.stderr.write(output)
     if result.returncode < 0:
         raise Crashed("perf inject", result.returncode, output)

@@ -74,7 +74,7 @@ class Refused(Failed):
 
 
 class Slow(Failed):
-    """The reader needs too much time, which says nothing about the file."""
+    """The reader needs too much time, which is no evidence against the file."""
 
 
 class Reader(NamedTuple):

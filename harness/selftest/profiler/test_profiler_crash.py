@@ -10,7 +10,8 @@ from typing import Any
 from ci.base import files, process
 from harness.selftest.support.scratch import Folder, JITPROOF
 
-# Starts the command to record, if any, and ends by the signal or status $JITPROOF_FAKE_END.
+# Starts the command to record, if any, and ends by the signal or status $JITPROOF_FAKE_END;
+# silent: prints nothing without -v.
 FAKE = """#!/bin/sh
 verb=$1
 case "$verb" in
@@ -25,6 +26,10 @@ record)
 	fi ;;
 *)
 	verb=inject ;; # options come first there
+esac
+[ "$JITPROOF_FAKE_END" != silent ] || case "$*" in
+*" -v") echo "injecting: /none" && exit 255 ;;
+*) exit 255 ;;
 esac
 echo "first words of $verb" >&2
 echo "${JITPROOF_FAKE_WORDS:-last words of $verb}" >&2
@@ -146,6 +151,11 @@ class Crash(Folder):
     def test_other_failure_with_unusable_dump(self) -> None:
         results, _ = self.run_cases("255", "crash/inject.refused")
         self.check_result(results["inject.refused"], "ERROR", None, "last words of inject")
+
+    def test_silent_end(self) -> None:
+        results, _ = self.run_cases("silent", "crash/inject")
+        self.check_result(results["inject"], "ERROR", None,
+                          "ended with 255: /none does not exist .*perf.inject-missing")
 
     def test_nothing_written_is_no_crash(self) -> None:
         results, _ = self.run_cases("0", "crash/inject")
