@@ -63,6 +63,11 @@ def compare_merged(ours: Metrics, others: Metrics) -> set[str]:
     return {name for name in ours if name.startswith(MERGED) and others.get(name) != ours[name]}
 
 
+def format_rate(metrics: Metrics, name: str) -> str:
+    rate = metrics.get(name, {})
+    return "%s of %s" % (rate.get("k", "none"), rate.get("n", "none"))
+
+
 @dataclasses.dataclass
 class Relations:
     """Checks the relations of trials that passed. @checked: how often, by relation."""
@@ -75,29 +80,30 @@ class Relations:
         if trial.outcome != "PASS":
             return trial
         if trial.merged is not None:
-            self.add(trial, AGAINST, compare_merged(trial.metrics, trial.merged))
+            self.add(trial, AGAINST, compare_merged(trial.metrics, trial.merged), trial.merged)
         twins = [(relation, twin) for relation, twin in list_twins(trial.crossing)
                  if wanted in ("", relation)]
         for relation, twin in sorted(twins, key=lambda each: self.checked[each[0]])[:1]:
             self.checked[relation] += 1
-            self.add(trial, relation, self.compare(trial, twin))
+            self.add(trial, relation, *self.compare(trial, twin))
         return trial
 
     @staticmethod
-    def add(trial: Trial, relation: str, wrong: set[str]) -> None:
+    def add(trial: Trial, relation: str, wrong: set[str], others: Metrics) -> None:
         tools = "perf " + trial.crossing[PERF] if PERF in trial.crossing else ""
         trial.signatures |= {Signature(name, relation, tools) for name in wrong}
-        if wrong:
-            trial.why += "%s: differs %s\n" % (", ".join(sorted(wrong)), relation)
+        trial.why += "".join("%s: %s, but %s %s\n" % (
+            name, format_rate(trial.metrics, name), format_rate(others, name), relation)
+                             for name in sorted(wrong))
 
-    def compare(self, trial: Trial, twin: Crossing) -> set[str]:
-        """Returns the metrics of @trial that differ from its twin in both of two runs. A metric
-        that differs between two runs of one crossing depends on more than its values, and so do
-        the metrics of its kind: they are shares of the same samples."""
+    def compare(self, trial: Trial, twin: Crossing) -> tuple[set[str], Metrics]:
+        """Returns the metrics of @trial that differ from its twin in both of two runs, and the
+        twin's metrics. A metric that differs between two runs of one crossing depends on more than
+        its values, and so do the metrics of its kind: they are shares of the same samples."""
         other = self.runner.run(twin, FIRST)
         wrong = find_differences(trial, other)
         if not wrong:
-            return set()
+            return wrong, {}
         trial_again, other_again = (self.runner.run(one, SECOND)
                                     for one in (trial.crossing, twin))
         wrong &= find_differences(trial_again, other_again)
@@ -105,4 +111,4 @@ class Relations:
                  find_differences(other, other_again)}
         varying = {name for name in wrong if name.split(".")[0] in kinds}
         trial.incomparable |= varying
-        return wrong - varying
+        return wrong - varying, other.metrics
