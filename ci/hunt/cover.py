@@ -13,6 +13,7 @@ Pair = tuple[Item, Item]
 PATIENCE = 3  # crossings without a verdict after which a pair is no longer drawn
 # Random completions of an uncovered pair; the one from which most new pairs are expected is taken.
 TRIES = 30
+LIKE = 6  # letters of a value that a reason names at least, so that the value is tried alone
 SHARE = 0.8  # probability that a random crossing sets a dimension that it does not need
 
 
@@ -45,6 +46,7 @@ class Cover:
         self.judged: collections.Counter[Pair] = collections.Counter()
         self.unjudged: collections.Counter[Pair] = collections.Counter()
         self.ran: set[frozenset[Item]] = set()  # items and pairs of crossings that ran
+        self.alone: set[Item] = set()  # items that were suspected alone
         # Crossings that could not run, by the reason.
         self.refused: dict[str, list[frozenset[Item]]] = {}
 
@@ -96,8 +98,14 @@ class Cover:
     def find_suspect(self, crossing: Crossing, reason: str) -> Crossing:
         """Returns the item or pair of @crossing that is the likeliest cause of @reason, for which
         it could not run: no crossing with it ran, most crossings refused for @reason have it, and
-        @reason resembles its words. Returns {} if there is none."""
+        @reason resembles its words. Returns {} if there is none. An item whose words @reason has is
+        the first suspect even if it ran: another value may have made it ineffective."""
         self.refused.setdefault(reason, []).append(frozenset(crossing.items()))
+        named = max(crossing.items() - self.alone, default=None,
+                    key=lambda item: (measure_likeness(frozenset([item]), reason), item))
+        if named and measure_likeness(frozenset([named]), reason) >= LIKE:
+            self.alone.add(named)
+            return dict([named])
         every = list(itertools.chain.from_iterable(self.refused.values()))
         likeliest = max(list_combinations(crossing) - self.ran, default=None, key=lambda one: (
             sum(one <= items for items in self.refused[reason]), -len(one),

@@ -251,8 +251,12 @@ class Learning(unittest.TestCase):
     def test_likeness(self) -> None:
         """The first refusal that names an option makes hunt suspect it."""
         crossing = {**line.PLAIN, "capture --callchain": "deferred", "workload --size": "9"}
-        self.assertEqual(Cover(Space(LISTED), 1).find_suspect(
-            crossing, "attr.defer_callchain: EINVAL"), {"capture --callchain": "deferred"})
+        cover = Cover(Space(LISTED), 1)
+        cover.add({**crossing, "capture --no-chain": ""})  # which makes the value ineffective
+        self.assertEqual(cover.find_suspect(crossing, "attr.defer_callchain: EINVAL"),
+                         {"capture --callchain": "deferred"})
+        self.assertNotEqual(cover.find_suspect(crossing, "attr.defer_callchain: EINVAL"),
+                            {"capture --callchain": "deferred"})
 
     def test_refused_values(self) -> None:
         """A hunt learns from few refused crossings which values are the cause. A refusal holds for
