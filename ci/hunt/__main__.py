@@ -27,7 +27,9 @@ from ci.perf import perf_tools
 HEAVY: tuple[Crossing, ...] = (
     {"capture --freq": "7999", "capture --stack": "65528"},
     {"capture -a": "", "capture --stack": "65528"},
-    {"capture": "breakpoint", "capture --stack": "65528"})
+    {"capture": "breakpoint", "capture --stack": "65528"},
+    # Each file has 16 stacks, and perf states all tasks again.
+    {"capture --stack": "65528", "capture --switch-output": "1M"})
 TREE = os.path.abspath(__file__ + "/../../..")
 
 

@@ -624,6 +624,20 @@ class Running(Folder):
                              ["expected"] if outcome == "BROKEN" else "")
 
 
+    def test_file_of_another_crossing(self) -> None:
+        """perf record -a sees the jitdumps of crossings that run at the same time."""
+        for name, lacks in (("tmpother", True), ("$(basename $(dirname $out))", False)):
+            script = self.write("""#!/bin/sh
+while [ "$1" != -o ]; do shift; done
+out=$2
+mkdir $out
+echo '{"outcome": "ERROR", "why": "no {home}/'{name}'/jit-1.dump", "metrics": {}}' \\
+	> $out/results.jsonl
+""".replace("{home}", self.home).replace("{name}", name), "jitproof-" + str(lacks), runs=True)
+            trial = Runner(script, self.home, {}).run({**line.PLAIN}, 1)
+            self.assertEqual((trial.outcome, trial.lacks_evidence), ("ERROR", lacks))
+
+
 class Planted(Runner):
     """Stands for a tool that drops names if an option is set."""
 

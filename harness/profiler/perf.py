@@ -362,13 +362,14 @@ def run_inject(perf: str, home: str, *command: str) -> subprocess.CompletedProce
                           env=clean_environment(HOME=home, JITDUMPDIR=home, LC_ALL="C"))
 
 
-def describe_silent_end(output: str) -> str:
-    """Returns why perf inject ended without a message. @output: what it prints with -v."""
-    last = (output.strip().splitlines() or [""])[-1]
-    path = last.removeprefix("injecting: ")
-    if path != last and not os.path.exists(path):
-        return "%s does not exist (results/FINDINGS.md, perf.inject-missing)" % path
-    return "it prints nothing; with -v the last line is '%s'" % last
+def describe_last_dump(output: str) -> str:
+    """Returns at which jitdump perf inject ended, or "". @output: what it prints with -v."""
+    dumps = re.findall(r"(?m)^injecting: (.*)$", output)
+    if not dumps:
+        return ""
+    if not os.path.exists(dumps[-1]):
+        return "%s does not exist (results/FINDINGS.md, perf.inject-missing)" % dumps[-1]
+    return "the last jitdump is " + dumps[-1]
 
 
 def inject(options: argparse.Namespace) -> None:
@@ -376,22 +377,24 @@ def inject(options: argparse.Namespace) -> None:
     check_readable(os.path.join(options.dir, "perf.data"))
     home = os.path.join(options.dir, "inject-home")
     os.mkdir(home)
+    dump = ""
     command = ["inject", "--jit", "-i", os.path.join(options.dir, "perf.data"), "-o",
                os.path.join(options.dir, "injected.data"), *options.with_words]
     try:
         # Use a temporary cache, into which `perf inject` copies files with build ids.
         result = run_inject(perf, home, *command)
-        output = result.stdout
-        if result.returncode > 0 and not output:
-            output = describe_silent_end(run_inject(perf, home, *command, "-v").stdout)
+        if result.returncode > 0:
+            dump = describe_last_dump(run_inject(perf, home, *command, "-v").stdout)
     finally:
         shutil.rmtree(home)
+    output = result.stdout
     sys.stderr.write(output)
     if result.returncode < 0:
         raise Crashed("perf inject", result.returncode, output)
     if result.returncode:
         report("refused" if any(words in output for words in REFUSES) else "failed",
-               "perf inject ended with %d: %s" % (result.returncode, one_line(output)))
+               "perf inject ended with %d: %s" % (
+                   result.returncode, one_line("%s\n%s" % (output, dump))))
     elif not os.path.exists(os.path.join(options.dir, "injected.data")):
         report("failed perf inject wrote nothing: %s" % one_line(output))
     elif not is_whole(os.path.join(options.dir, "injected.data")):
