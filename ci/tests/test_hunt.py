@@ -679,6 +679,9 @@ class Relating(unittest.TestCase):
         self.assertEqual(checks.checked, dict.fromkeys(names, 1))
         checks.check(runner.run(crossing, 0), names[1])
         self.assertEqual(checks.checked[names[1]], 2)
+        for _ in range(3 * relations.ENOUGH + 36):
+            checks.check(runner.run(crossing, 0))
+        self.assertEqual(checks.checked.total(), 3 * relations.ENOUGH + 10)
 
     def test_varying_kind(self) -> None:
         """If one share of the samples varies between runs, the others are not compared."""
