@@ -28,8 +28,9 @@ HEAVY: tuple[Crossing, ...] = (
     {"capture --freq": "7999", "capture --stack": "65528"},
     {"capture -a": "", "capture --stack": "65528"},
     {"capture": "breakpoint", "capture --stack": "65528"},
-    # Each file has 16 stacks, and perf states all tasks again.
-    {"capture --stack": "65528", "capture --switch-output": "1M"})
+    # Each file has 16 stacks, or little more than the tasks that perf states again.
+    {"capture --stack": "65528", "capture --switch-output": "1M"},
+    {"capture -a": "", "capture --switch-output": "1M"})
 TREE = os.path.abspath(__file__ + "/../../..")
 
 
@@ -200,6 +201,7 @@ def run(options: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             print("# interrupted; %s has the progress" % options.folder)
             hunt.end = 0  # ends a reduction, too
+            hunt.runner.stop()
         finally:
             for pool in (hunt.pool, hunt.reducer):
                 pool.shutdown(cancel_futures=True)

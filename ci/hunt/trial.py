@@ -9,7 +9,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from typing import Any, Iterator, Mapping
+from typing import Any, Iterator, Mapping, Sequence
 
 from ci.base import files, jsonl, process
 from ci.hunt.line import SECONDS, format_line, name_reader
@@ -34,7 +34,7 @@ LACKS_EVIDENCE = ("too little evidence", "nothing was checked",
                   " records (mappings, processes, names) were lost",
                   # Crossings in pid namespaces use the same pids, and share /tmp.
                   " is there already, of another process",
-                  OTHERS)
+                  OTHERS, " did not end within ")
 FINDING = re.compile(r"\(results/FINDINGS\.md, ([\w.-]+)\)")  # in a reason for an ERROR
 UNIT = re.compile(r"^([\w.]+): N(?: of N)? with cause ([^,;]+)"
                   r"(?:, which nothing allows|; allowed .*)$")
@@ -140,6 +140,7 @@ class Runner:
                  kept: str = "") -> None:
         self.jitproof, self.folder, self.perfs = os.path.abspath(jitproof), folder, perfs
         self.kept = kept
+        self.running: set[subprocess.Popen[str]] = set()
         for version, path in perfs.items():
             self._add_reader(version, path)
 
@@ -189,12 +190,32 @@ class Runner:
                 shutil.copytree(place, trial.kept, symlinks=True)
             return trial
 
+    def _run_session(self, command: Sequence[str], environment: Mapping[str, str]) \
+            -> "subprocess.CompletedProcess[str]":
+        """Runs @command in a session of its own: the scheduler then shares the CPUs among the
+        crossings, not among their threads (sched_autogroup_enabled). Raises TimeoutExpired."""
+        with subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+                              errors="replace", start_new_session=True) as child:
+            self.running.add(child)
+            try:
+                output, errors = child.communicate(timeout=SECONDS * 10)
+            finally:
+                child.kill()
+                self.running.discard(child)
+        return subprocess.CompletedProcess(command, child.returncode, output, errors)
+
+    def stop(self) -> None:
+        """Ends all running crossings."""
+        for child in [*self.running]:
+            child.terminate()
+
     def _run_in(self, place: str, crossing: Crossing, seed: int) -> Trial:
         expected, out = os.path.join(place, "expected"), os.path.join(place, "run")
         command = [self.jitproof, "run", "--readers", name_reader(crossing), "--expected", expected,
                    "--seed=%d" % seed, "-o", out, "hunt/hunt"]
         try:
-            result = process.run(command, env=self.environment(crossing), timeout=SECONDS * 10)
+            result = self._run_session(command, self.environment(crossing))
         except subprocess.TimeoutExpired:
             return Trial(crossing, TIMEOUT, "", frozenset({Signature(TIMEOUT, "of the run")}))
         results = os.path.join(out, "results.jsonl")
