@@ -104,15 +104,16 @@ def read_titles(text: str) -> dict[str, list[frozenset[str]]]:
 
 def has_words(signature: Signature, crossing: Crossing, words: frozenset[str]) -> bool:
     """Returns whether @crossing has the command of perf, one of the options and one of the values
-    in @words, the title of a finding. A difference between two results needs such an option: that
-    which the twin lacks, if @signature states it."""
+    in @words, the title of a finding. A difference between two results needs such an option or
+    value: the option that the twin lacks, if @signature states it."""
     options = {word for word in words if word.startswith("-")} - EVERYWHERE
     values = words - options - EVERYWHERE - COMMANDS
     used = {name.partition(" ")[2] for name in crossing}
     chosen = {part for value in crossing.values() for part in re.split("[:,]", value)}
     if is_of_relation(signature):
         twin_lacks = signature.cause.removeprefix(WITHOUT)
-        if not (options & used if signature.cause == AGAINST else twin_lacks in options):
+        if not (options & used or values & chosen if signature.cause == AGAINST else
+                twin_lacks in options):
             return False
     return ("inject" not in words or crossing.get(INJECT) == "perf") and (
         "record" not in words or crossing[CAPTURE].endswith(" perf")) and (

@@ -600,6 +600,11 @@ class Recognition(unittest.TestCase):
         for metric, cause in (("names.unnamed", "hidden"), ("load.unnamed", "not-injected")):
             self.assertEqual(findings.find_id(Signature(metric, cause, "perf 7.3.4"), compressed),
                              "perf.inject-compressed")
+        for published, known_id in (("jitdump:long-header", "perf.inject-long-header"),
+                                    ("jitdump", "")):
+            self.assertEqual(findings.find_id(
+                Signature("names.right", relations.AGAINST, "perf 7.3.4"),
+                {**line.PLAIN, "inject": "perf", "publish": published}), known_id)
 
 
 class Running(Folder):
