@@ -10,7 +10,7 @@ from typing import Any, Iterable
 from ci.base import files, jsonl
 from ci.base.status import Malformed
 from ci.hunt.clusters import Cluster, Clusters
-from ci.hunt.cover import Cover
+from ci.hunt.cover import PATIENCE, Cover
 from ci.hunt.line import format_line
 from ci.hunt.trial import Trial
 
@@ -66,7 +66,8 @@ def restore(folder: str, stored: dict[str, Any], cover: Cover, clusters: Cluster
     try:
         for stored_pair, judged, unjudged in stored["pairs"]:
             pair = parse_crossing(stored_pair)
-            cover.unjudged[pair] = unjudged
+            # Draw a pair that never had a verdict once more: the machine may be less busy now.
+            cover.unjudged[pair] = min(unjudged, PATIENCE - 1)
             if judged and pair in cover.open:
                 cover.judged[pair] = judged
                 cover.covered.add(pair)
