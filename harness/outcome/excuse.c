@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "harness/base/excuse.h"
+#include "harness/base/order.h"
 #include "harness/base/registry.h"
 #include "harness/model/causes/causes.h"
 
@@ -208,7 +209,8 @@ static double count_excused_exceptions(const struct excuses *excuses,
 }
 
 /* Returns an `allow` line. Its limit is that of @first for the launched image, plus that of
- * @later_excuses for later images, plus the larger of both for inherited code. */
+ * @later_excuses for later images, plus the larger of both for code that was inherited, or loaded
+ * into the parent's address space, whose publisher continues. */
 static const struct jp_expectation *allow_parts(const struct excuses *first,
 						const struct excuses *later_excuses,
 						const struct jp_findings *findings,
@@ -216,9 +218,10 @@ static const struct jp_expectation *allow_parts(const struct excuses *first,
 {
 	struct jp_expectation *expectation =
 		make_allowance((first->list[0] ?: later_excuses->list[0])->reason, exception);
-	const uint64_t inherited = exception->in_first + exception->in_later + exception->inherited
-					   ? exception->inherited
-					   : exception->count;
+	const uint64_t shared = jp_min(exception->shared, exception->in_later);
+	const uint64_t either = exception->in_first + exception->in_later + exception->inherited
+					? exception->inherited + shared
+					: exception->count;
 
 	if (expectation && memcmp(first, later_excuses, sizeof(*first)) == 0)
 		expectation->max =
@@ -227,10 +230,9 @@ static const struct jp_expectation *allow_parts(const struct excuses *first,
 		expectation->max =
 			count_excused_exceptions(first, findings, exception, exception->in_first) +
 			count_excused_exceptions(later_excuses, findings, exception,
-						 exception->in_later) +
-			fmax(count_excused_exceptions(first, findings, exception, inherited),
-			     count_excused_exceptions(later_excuses, findings, exception,
-						      inherited));
+						 exception->in_later - shared) +
+			fmax(count_excused_exceptions(first, findings, exception, either),
+			     count_excused_exceptions(later_excuses, findings, exception, either));
 	return expectation;
 }
 

@@ -142,21 +142,29 @@ static int put_header(void)
 	return append_parts(parts, 2);
 }
 
+/* Removes the link @link to @file, which an earlier image of this process made. */
+static void remove_link(const char *link, const char *file)
+{
+	char target[PATH_MAX];
+	ssize_t length = readlink(link, target, sizeof(target));
+
+	if (length == (ssize_t)strlen(file) && memcmp(target, file, (size_t)length) == 0)
+		unlink(link);
+}
+
 /* Creates the file in @dir. Returns 0 or -errno. */
 static int create_file(const char *dir)
 {
-	char link[PATH_MAX];
+	char usual[PATH_MAX], other[PATH_MAX];
 
-	snprintf(link, sizeof(link), "%s/jit-%d.dump", dir, getpid());
-	if (dump.fault == OTHER_NAME || dump.fault == LINKED)
-		snprintf(dump.path, sizeof(dump.path), "%s/%d.jitdump", dir, getpid());
-	else
-		strcpy(dump.path, link);
+	snprintf(usual, sizeof(usual), "%s/jit-%d.dump", dir, getpid());
+	snprintf(other, sizeof(other), "%s/%d.jitdump", dir, getpid());
+	strcpy(dump.path, dump.fault == OTHER_NAME || dump.fault == LINKED ? other : usual);
+	remove_link(usual, other);
 	dump.fd = jp_create_own_file(dump.path);
 	if (dump.fd < 0 || dump.fault != LINKED)
 		return dump.fd < 0 ? dump.fd : 0;
-	unlink(link); /* of an earlier image of this process */
-	return symlink(dump.path, link) < 0 ? -errno : 0;
+	return symlink(dump.path, usual) < 0 ? -errno : 0;
 }
 
 static int dump_open(const char *dir, const char *fault)
@@ -453,6 +461,12 @@ static const struct jp_excuse costs[] = {
 	 "code without a load has the name of older code at its address"},
 	{"jitdump:absent.worse", "publish=*:[cs][ui][tl]* inject=*", "inject.worse", "was-unnamed",
 	 "names.wrong", "code without a load has the name of older code at its address"},
+	{"jitdump:absent.tables", "publish=*:[cs][ui][tl]* --publish-with=*unwinding*",
+	 "broken.dump", "bad-cfi hole no-record", "names.unnamed",
+	 "code without a load is unwound by tables of older code at its address"},
+	{"jitdump:absent.tables.named", "publish=*:[cs][ui][tl]* --publish-with=*unwinding*",
+	 "broken.dump", "bad-cfi hole no-record", "names.wrong",
+	 "code without a load is unwound by tables of older code at its address"},
 	{"jitdump:unstripped", "publish=*:[cs][ui][tl]* inject=strip", "load.unnamed names.unnamed",
 	 "no-mapping", NULL, "a dropped record also covered code that is not published"},
 	{"jitdump:long-header", "publish=*:long-header inject=perf*",

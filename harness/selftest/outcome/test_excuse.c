@@ -104,14 +104,14 @@ TEST(excused_share)
 	      "a part of one is none");
 }
 
-/* Returns the outcome of a case in which 10 of 20 are gone for @cause, as @exception states, and
- * forked processes publish as @children. */
-static enum jp_outcome judge_images(struct jp_exception exception, const char *cause,
-				    const char *children)
+/* Returns the outcome of a case in which 10 of 20 are gone for @cause, as @exception states. The
+ * launched process publishes as @launched, forked processes as @children. */
+static enum jp_outcome judge_published(struct jp_exception exception, const char *cause,
+				       const char *launched, const char *children)
 {
 	char option[60], *words[] = {"w", option, NULL};
 	const struct jp_case cas = {
-		.workload_argv = words, .capture_argv = capture, .publish = "map"};
+		.workload_argv = words, .capture_argv = capture, .publish = launched};
 	struct jp_findings findings = {0};
 	enum jp_outcome outcome = JP_FAIL;
 	const struct jp_expectation *allow;
@@ -131,6 +131,12 @@ static enum jp_outcome judge_images(struct jp_exception exception, const char *c
 	return outcome;
 }
 
+static enum jp_outcome judge_images(struct jp_exception exception, const char *cause,
+				    const char *children)
+{
+	return judge_published(exception, cause, "map", children);
+}
+
 TEST(images)
 {
 	const struct jp_exception anywhere = {0}, later_exception = {.in_later = 10},
@@ -142,6 +148,7 @@ TEST(images)
 				  last = {.in_later = 10, .replaced = 9},
 				  predicted = {.nr_predicted = 10}, strayed = {.nr_predicted = 9},
 				  both = {.in_first = 5, .in_later = 5, .shared = 10},
+				  visible = {.in_later = 10, .shared = 10},
 				  own = {.in_first = 5, .in_later = 5, .shared = 9},
 				  some_shared = {
 					  .in_first = 5, .in_later = 5, .shared = 4, .replaced = 5};
@@ -154,6 +161,9 @@ TEST(images)
 	      "it does not excuse the first process");
 	check(judge_images(later_exception, "part", "map") == JP_FAIL,
 	      "without the fault nothing is excused");
+	check(judge_published(later_exception, "part", "map:half", "map") == JP_FAIL &&
+		      judge_published(visible, "part", "map:half", "map") == JP_PASS,
+	      "a fault of the launched process excuses code in its address space alone");
 	check(judge_images(killed, "torn", "map") == JP_PASS, "killed processes may lack it");
 	check(judge_images(alive, "torn", "map") == JP_FAIL, "another process may not");
 	check(judge_images(later_exception, "nested", "map") == JP_PASS &&
