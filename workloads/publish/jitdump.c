@@ -433,6 +433,8 @@ static const struct jp_excuse costs[] = {
 	 "zeros after the records are no records"},
 	{"jitdump:padded-code", "publish=*:padded-code", "jitdump.records broken.*",
 	 "other-code no-record", NULL, "the code is taken from the end of the record"},
+	{"jitdump:padded-code.wrong", "publish=*:padded-code --cfi=wrong", "wrong.*", "wrong-frame",
+	 NULL, "the code is taken from the end of the record"},
 	{"jitdump:vma0", "publish=*:vma0", "jitdump.records", "other-vma", NULL, "vma is 0"},
 	{"jitdump:debug-after-load", "publish=*:debug-after-load", "jitdump.records",
 	 "no-load other-lines", NULL, "each function has the previous one's lines"},
