@@ -45,6 +45,12 @@ static bool is_outside_tmp(const struct jp_shown_difference *difference)
 		is_injected_outside_tmp(difference->previous_mapping));
 }
 
+/* In files whose text offset is wrong, the reader finds the tables of other code. */
+static bool is_behind_a_wrong_offset(const struct jp_shown_difference *difference)
+{
+	return leaves_the_tables(difference) && is_injected_file(difference->previous_mapping);
+}
+
 static bool lacks_name_of_injected_file(const struct jp_shown_difference *difference)
 {
 	return !difference->fault && difference->mapping && is_injected_file(difference->mapping) &&
@@ -198,6 +204,7 @@ static const struct known_defect {
 	{"perf.unwind-reused", "perf", {7, 2}, {7, 3}, is_in_reused_memory},
 	{"perf.marker", "perf", {5, 10}, {7, 3}, has_marker},
 	{"perf.unwind-beyond", "perf", {5, 10}, {6, 12}, is_behind_the_dump},
+	{"perf.inject-text-offset", "perf", {5, 10}, {5, 10}, is_behind_a_wrong_offset},
 	{"perf.unwind-maps", "perf", {5, 10}, {6, 12}, lacks_mapped_tables},
 	{"kernel.build-id", "perf", {6, 1}, {6, 12}, overflows_by_build_id},
 	{"perf.inject-threads", "perf", {6, 1}, {7, 3}, is_unread_folder},

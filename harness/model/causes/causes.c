@@ -177,6 +177,8 @@ static const struct jp_cause_word words[] = {
 	/* Known defects of readers: ids of results/FINDINGS.md. */
 	{"perf.inject-outside-tmp", NULL,
 	 "perf finds no frame beyond injected code outside of /tmp", NULL},
+	{"perf.inject-text-offset", NULL, "perf unwinds injected code by the tables of other code",
+	 NULL},
 	{"perf.unwind-no-elf", NULL, "perf finds no frame beyond code without an ELF file", NULL},
 	{"perf.unwind-reused", NULL,
 	 "perf finds no frame beyond code that was loaded at the address of older code", NULL},
