@@ -575,7 +575,7 @@ static const struct jp_excuse excuses[] = {
 	{"names-not-injected", "publish=jitdump* !inject=*", "names.unnamed load.unnamed",
 	 "no-map not-elf not-anonymous", NULL, "a jitdump is of use once it is injected"},
 	{"names-not-anonymous", NULL, "names.unnamed load.unnamed", "not-anonymous", NULL,
-	 "perf takes names from a perf map for anonymous memory alone"},
+	 "perf takes names from a perf map for anonymous memory alone (perf.memfd-map)"},
 	{"names-no-times", "publish=[mb]*", "names.wrong load.wrong", "stale later", NULL,
 	 "a perf map has no times: the address has several names"},
 	{"names-overlapped", "publish=[mb]*", "names.unnamed load.unnamed", "overlapped", NULL,

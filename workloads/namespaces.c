@@ -172,7 +172,8 @@ static const struct jp_excuse excuses[] = {
 	 "no-map not-published", "forked", "the name of the map has the pid inside"},
 	{"namespaces.jitdump", "namespaces publish=[jb]*", "load.unnamed names.unnamed",
 	 "not-published", "forked",
-	 "each process is pid 1 and writes to the same file, one after the other"},
+	 "each process is pid 1 and writes to the same file, one after the other "
+	 "(perf.inject-namespace)"},
 	{"namespaces.strays", "namespaces publish=[jb]*", "order.stray", "no-code wrong-owner",
 	 "load.unnamed", "the jitdump has the pid inside"},
 	{"namespaces.injected", "namespaces publish=[jb]*", "injected.mappings inject.stray",

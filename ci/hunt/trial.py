@@ -36,6 +36,7 @@ LACKS_EVIDENCE = ("too little evidence", "nothing was checked",
                   " is there already, of another process",
                   OTHERS, " did not end within ")
 FINDING = re.compile(r"\(results/FINDINGS\.md, ([\w.-]+)\)")  # in a reason for an ERROR
+EXCUSED = re.compile(r"\(((?:perf|kernel)\.[\w-]+)\)$")  # at the end of a reason for an exception
 UNIT = re.compile(r"^([\w.]+): N(?: of N)? with cause ([^,;]+)"
                   r"(?:, which nothing allows|; allowed .*)$")
 
@@ -269,7 +270,9 @@ def make_trial(crossing: Crossing, result: dict[str, Any]) -> Trial:
     if "before it was ready" in why:  # a workload that refuses its options ends at once
         outcome = LATE if outcome == TIMEOUT else REJECTED
     tools = "perf " + crossing[PERF] if PERF in crossing else ""
-    return Trial(crossing, outcome, why, find_signatures(outcome, why, tools, result),
-                 result["metrics"], by_chance=frozenset(
+    signatures = find_signatures(outcome, why, tools, result) | {
+        Signature(one["metric"], finding, tools) for one in result.get("exceptions", ())
+        for finding in EXCUSED.findall(one.get("reason", "")) if outcome in ("PASS", "FAIL")}
+    return Trial(crossing, outcome, why, signatures, result["metrics"], by_chance=frozenset(
                      one["metric"].split(".")[0] for one in result.get("exceptions", ())
                      if one["cause"] in BY_CHANCE))

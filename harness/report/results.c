@@ -48,9 +48,11 @@ static void write_exceptions(struct jp_json *json, const struct jp_result *resul
 		if (cause)
 			jp_json_string(json, "id", cause->id);
 		jp_json_u64(json, "count", exception->count);
-		if (allow)
+		if (allow) {
 			jp_json_string(json, "allowed",
 				       jp_expect_bound(allow, bound, sizeof(bound)));
+			jp_json_string(json, "reason", allow->reason);
+		}
 		jp_json_string(json, "first", exception->example);
 		jp_json_end(json);
 	}

@@ -240,6 +240,7 @@ static const struct jp_excuse excuses[] = {
 	{"children.map", "publish=[mn]* --publish-children=* inject=*",
 	 "load.unnamed names.unnamed order.hidden",
 	 "hidden not-injected reprotected coalesced not-published", NULL,
-	 "a child without a jitdump keeps the records that hide its parent's code"},
+	 "a child without a jitdump keeps the records that hide its parent's code "
+	 "(perf.inject-child)"},
 };
 JP_REGISTER_ROWS(excuse, excuses);
