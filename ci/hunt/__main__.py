@@ -93,6 +93,8 @@ class Hunt:
             return
         self.progress.note_unjudged("%s varies between runs, and is not compared with its twin" %
                                     name for name in trial.incomparable)
+        trial.signatures |= {one for one in trial.excused
+                             if self.known.find_id(one, trial.crossing)}
         fresh = self.clusters.add(trial)
         for cluster in fresh:
             report.print_new(cluster, self.known.find_id(cluster.signature, cluster.crossing))

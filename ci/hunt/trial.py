@@ -59,8 +59,9 @@ Metrics = Mapping[str, Mapping[str, float]]
 class Trial:
     """One run of a crossing. @merged: if another injector merged the recording, the metrics of
     the same recording merged by our own injector. @by_chance: first words of metrics with a cause
-    of BY_CHANCE. @incomparable: metrics that vary from run to run. @kept: the folder with the files
-    of the run, "" if they were removed."""
+    of BY_CHANCE. @incomparable: metrics that vary from run to run. @excused: exceptions whose
+    excuse names a finding, which is the cause. @kept: the folder with the files of the run, "" if
+    they were removed."""
     crossing: Crossing
     outcome: str
     why: str
@@ -69,6 +70,7 @@ class Trial:
     merged: Metrics | None = None
     by_chance: frozenset[str] = frozenset()
     incomparable: frozenset[str] = frozenset()
+    excused: frozenset[Signature] = frozenset()
     kept: str = ""
 
     @property
@@ -270,9 +272,10 @@ def make_trial(crossing: Crossing, result: dict[str, Any]) -> Trial:
     if "before it was ready" in why:  # a workload that refuses its options ends at once
         outcome = LATE if outcome == TIMEOUT else REJECTED
     tools = "perf " + crossing[PERF] if PERF in crossing else ""
-    signatures = find_signatures(outcome, why, tools, result) | {
-        Signature(one["metric"], finding, tools) for one in result.get("exceptions", ())
-        for finding in EXCUSED.findall(one.get("reason", "")) if outcome in ("PASS", "FAIL")}
-    return Trial(crossing, outcome, why, signatures, result["metrics"], by_chance=frozenset(
+    return Trial(crossing, outcome, why, find_signatures(outcome, why, tools, result),
+                 result["metrics"], excused=frozenset(
+                     Signature(one["metric"], finding, tools)
+                     for one in result.get("exceptions", ())
+                     for finding in EXCUSED.findall(one.get("reason", ""))), by_chance=frozenset(
                      one["metric"].split(".")[0] for one in result.get("exceptions", ())
                      if one["cause"] in BY_CHANCE))

@@ -494,15 +494,18 @@ class Clustering(unittest.TestCase):
             self.assertEqual(trial.is_refused, expected == REJECTED)
 
     def test_excused_finding(self) -> None:
-        """An exception whose excuse names a finding is known, though the crossing passes."""
-        result = {"why": "", "metrics": {}, "exceptions": [
+        """An exception whose excuse names a finding is known if the crossing has its options,
+        though it passes."""
+        result = {"outcome": "PASS", "why": "", "metrics": {}, "exceptions": [
             {"metric": "names.unnamed", "cause": "hidden", "reason": "hidden (perf.inject-child)"},
             {"metric": "load.unnamed", "cause": "hidden", "reason": "it hides"},
             {"metric": "coverage.stale", "cause": "munmap"}]}
-        for outcome, causes in (("PASS", ["perf.inject-child"]), ("ERROR", [""])):
-            trial = make_trial({PERF: "6.1"}, {"outcome": outcome, **result})
-            self.assertEqual([one.cause for one in trial.signatures], causes)
-
+        for inject, count in (("perf", 1), ("cut", 0)):
+            with tempfile.TemporaryDirectory() as folder:
+                hunt = make_hunt(Refusing({}), folder)
+                with contextlib.redirect_stdout(io.StringIO()):
+                    hunt.handle(make_trial({**line.PLAIN, INJECT: inject}, result))
+            self.assertEqual(len(hunt.clusters.found), count)
     def test_readers(self) -> None:
         """If a reader shows wrong samples, the failure names that reader, not the recorder."""
         accounts = {"shown perf 6.1.1 perf.data": {"equal": 9, "no-name": 1},
