@@ -29,12 +29,12 @@ CRASH = re.compile(
     r"(?:.*?assertion failed at (?P<file>\S+\.c):\d+)?|"
     r"ended with \d+ and wrote a file whose records do not follow each (?P<unreadable>other))")
 OTHERS = "a file of another crossing"  # which perf record -a saw
-# An ERROR with one of these reasons is no sign of a defect of a tool.
+# An ERROR or TIMEOUT with one of these reasons is no sign of a defect of a tool.
 LACKS_EVIDENCE = ("too little evidence", "nothing was checked",
                   " records (mappings, processes, names) were lost",
                   # Crossings in pid namespaces use the same pids, and share /tmp.
                   " is there already, of another process",
-                  OTHERS, " did not end within ")
+                  OTHERS, " did not end within ", " did not answer in time")
 FINDING = re.compile(r"\(results/FINDINGS\.md, ([\w.-]+)\)")  # in a reason for an ERROR
 EXCUSED = re.compile(r"\(((?:perf|kernel)\.[\w-]+)\)$")  # at the end of a reason for an exception
 UNIT = re.compile(r"^([\w.]+): N(?: of N)? with cause ([^,;]+)"
@@ -81,7 +81,8 @@ class Trial:
 
     @property
     def lacks_evidence(self) -> bool:
-        return self.outcome == "ERROR" and any(text in self.why for text in LACKS_EVIDENCE)
+        return self.outcome in ("ERROR", "TIMEOUT") and any(
+            text in self.why for text in LACKS_EVIDENCE)
 
     @property
     def is_refused(self) -> bool:

@@ -288,13 +288,15 @@ class Learning(unittest.TestCase):
 
     def test_lack_of_evidence(self) -> None:
         """Hunt reduces no ERROR whose reason is a lack of samples."""
-        for reason, found in (("too little evidence: judged.dump is 9", 0),
-                              ("perf inject ended", 1)):
+        for outcome, reason, found in (
+                ("ERROR", "too little evidence: judged.dump is 9", 0),
+                ("TIMEOUT", "the workload did not answer in time in step 'unmap'", 0),
+                ("ERROR", "perf inject ended", 1)):
             with tempfile.TemporaryDirectory() as folder:
                 hunt = make_hunt(Refusing({"no": "such"}), folder, ("6.1", "6.12"))
                 with contextlib.redirect_stdout(io.StringIO()):
-                    hunt.handle(Trial({**line.PLAIN, PERF: "6.1"}, "ERROR", reason,
-                                      frozenset({Signature("ERROR", reason)})))
+                    hunt.handle(Trial({**line.PLAIN, PERF: "6.1"}, outcome, reason,
+                                      frozenset({Signature(outcome, reason)})))
                 self.assertEqual(len(hunt.clusters.found), found)
 
     def test_needed_runs(self) -> None:
