@@ -23,7 +23,7 @@ from ci.hunt.space import PERF, Crossing, Item, Request, Space
 from ci.hunt.trial import TIMEOUT, Runner, Signature, Trial, remove_figures, remove_options
 from ci.perf import perf_tools
 
-# Half a gigabyte of stacks a second, which each reader unwinds for minutes.
+# Half a gigabyte of stacks a second, which the judge and each reader unwind for minutes.
 HEAVY: tuple[Crossing, ...] = (
     {"capture --freq": "7999", "capture --stack": "65528"},
     {"capture -a": "", "capture --stack": "65528"},
@@ -192,8 +192,9 @@ def run(options: argparse.Namespace) -> int:
         hunt = Hunt(options, space, Runner(
             options.jitproof, folder, perfs,
             os.path.join(options.folder, "kept") if options.keep else ""))
-        for crossing in HEAVY if perfs else ():
-            hunt.cover.exclude(crossing)
+        for crossing in HEAVY:
+            if all(value in space.values.get(name, ()) for name, value in crossing.items()):
+                hunt.cover.exclude(crossing)
         if stored:
             hunt.progress = state.restore(options.folder, stored, hunt.cover, hunt.clusters,
                                           options.seed)

@@ -432,7 +432,7 @@ static const struct jp_excuse costs[] = {
 	{"jitdump:zero-tail", "publish=*:zero-tail", "order.bad", "jitdump", NULL,
 	 "zeros after the records are no records"},
 	{"jitdump:padded-code", "publish=*:padded-code", "jitdump.records broken.*",
-	 "other-code no-record", NULL, "the code is taken from the end of the record"},
+	 "other-code no-record bad-cfi", NULL, "the code is taken from the end of the record"},
 	{"jitdump:padded-code.wrong", "publish=*:padded-code --cfi=wrong", "wrong.*", "wrong-frame",
 	 NULL, "the code is taken from the end of the record"},
 	{"jitdump:vma0", "publish=*:vma0", "jitdump.records", "other-vma", NULL, "vma is 0"},
