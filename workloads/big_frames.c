@@ -36,7 +36,5 @@ JP_DEFINE(workload, big_frames) = {
 static const struct jp_excuse excuses[] = {
 	{"big_frames.hollow", "big_frames --hollow", "broken.*", "dump-short", "predicted",
 	 "the dump ends at a page that is not there"},
-	{"big_frames.hollow.rows", "big_frames --hollow publish=*:late-rows", "broken.*",
-	 "dump-short", NULL, "an old row of the table leads to the page that is not there"},
 };
 JP_REGISTER_ROWS(excuse, excuses);
