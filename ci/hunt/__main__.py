@@ -164,6 +164,7 @@ class Hunt:
         for reduction in ended & self.reductions:
             self.reductions.remove(reduction)
             reduction.result()
+            self.clusters.join()
         for crossing in ended & self.running:
             self.running.remove(crossing)
             self.handle(crossing.result())

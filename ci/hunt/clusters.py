@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Failures with the same signature, each with the smallest crossing that still shows it."""
+"""Kinds of failures: a signature, and the smallest crossing that still shows it."""
 
 from __future__ import annotations
 
 import dataclasses
 from typing import Any, Callable, Iterator, Sequence
 
+from ci.hunt.cover import has_few_values
 from ci.hunt.known import ID
 from ci.hunt.line import PLAIN, make_crossing
 from ci.hunt.space import Crossing, Item, Space
@@ -23,6 +24,10 @@ class Cluster:
     crossing: Crossing
     why: str
     count: int = 1
+
+    def is_part_of(self, crossing: Crossing) -> bool:
+        """Returns whether @crossing has all values of the cluster but the plain ones."""
+        return self.crossing.items() - PLAIN.items() <= crossing.items()
 
     def store(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -83,23 +88,46 @@ class Reduction:
                 count *= 2
 
 
+MANY = 5  # clusters of one signature
+
+
 class Clusters:
-    """All clusters of failures, by signature."""
+    """All clusters of failures. Failures of one signature can have several causes: a crossing of
+    few values without those of a cluster forms a further one."""
 
     def __init__(self, space: Space, search: Search) -> None:
         self.space, self.search = space, search
-        self.found: dict[Signature, Cluster] = {}
+        self.found: list[Cluster] = []
+
+    def find(self, signature: Signature, crossing: Crossing) -> Cluster | None:
+        """Returns the cluster that explains @signature of @crossing."""
+        same = [one for one in self.found if one.signature == signature]
+        fitting = [one for one in same if one.is_part_of(crossing)]
+        if not fitting and (not has_few_values(crossing) or len(same) >= MANY):
+            fitting = same
+        return fitting[0] if fitting else None
 
     def add(self, trial: Trial) -> list[Cluster]:
         """Counts the failures of @trial. Returns the new clusters, with the crossing of @trial."""
         fresh = []
         for signature in sorted(trial.signatures, key=str):
-            if signature in self.found:
-                self.found[signature].count += 1
+            cluster = self.find(signature, trial.crossing)
+            if cluster:
+                cluster.count += 1
             else:
                 fresh.append(Cluster(signature, trial.crossing, trial.why))
-                self.found[signature] = fresh[-1]
+        self.found += fresh
         return fresh
+
+    def join(self) -> None:
+        """Joins each cluster with another of its signature that has a part of its values."""
+        for cluster in [*self.found]:
+            whole = next((one for one in self.found if one is not cluster and
+                          one.signature == cluster.signature and
+                          one.is_part_of(cluster.crossing)), None)
+            if whole:
+                whole.count += cluster.count
+                self.found.remove(cluster)
 
     def reduce(self, trial: Trial, fresh: Sequence[Cluster]) -> None:
         """Gives each of the @fresh clusters of @trial the smallest crossing that shows it, except

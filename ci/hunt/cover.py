@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Chooses crossings: first by the pairs of values that none has covered yet, then at random."""
+"""Chooses crossings by the pairs of values that none has covered yet. First each has many values,
+to cover many pairs. A value can hide the effect of two others, so later crossings have few."""
 
 import collections
 import itertools
@@ -7,7 +8,8 @@ import random
 from typing import Sequence
 
 from ci.hunt.line import drop_orphans
-from ci.hunt.space import CAPTURE, WORKLOAD, Crossing, Item, Space, iterate_pairs
+from ci.hunt.space import (CAPTURE, INJECT, PERF, READER, WORKLOAD, Crossing, Item, Space,
+                           iterate_pairs)
 
 Pair = tuple[Item, Item]
 PATIENCE = 3  # crossings without a verdict after which a pair is no longer drawn
@@ -15,6 +17,10 @@ PATIENCE = 3  # crossings without a verdict after which a pair is no longer draw
 TRIES = 30
 LIKE = 6  # letters of a value that a reason names at least, so that the value is tried alone
 SHARE = 0.8  # probability that a random crossing sets a dimension that it does not need
+GOAL = 0.9  # share of covered pairs from which on crossings have few values
+# Dimensions that crossings of few values set: the parts of a case line, and versions.
+PARTS = (WORKLOAD, CAPTURE, INJECT, PERF, READER)
+FEW = 3  # further values that such a crossing has: an option, and the options that it needs
 
 
 def list_combinations(crossing: Crossing) -> set[frozenset[Item]]:
@@ -32,6 +38,10 @@ def measure_likeness(items: frozenset[Item], reason: str) -> int:
                 if word[start:stop] in reason.lower()), default=0)
 
 
+def has_few_values(crossing: Crossing) -> bool:
+    return len({*crossing} - {*PARTS}) <= FEW
+
+
 class Cover:
     """The pairs of a space: covered, impossible (by probing), or neither."""
 
@@ -42,6 +52,8 @@ class Cover:
         # Items that are refused without a value of a dimension, which is named.
         self.lacking: list[tuple[frozenset[Item], str]] = []
         self.open: set[Pair] = set(space.list_pairs())
+        # Pairs with a part that no judged crossing of few values has covered.
+        self.hidden = {pair for pair in self.open if any(name in PARTS for name, _ in pair)}
         # Crossings with a pair that had a verdict, and those that ran without a verdict.
         self.judged: collections.Counter[Pair] = collections.Counter()
         self.unjudged: collections.Counter[Pair] = collections.Counter()
@@ -57,6 +69,8 @@ class Cover:
         self.judged.update(pairs)
         self.covered |= pairs
         self.open -= pairs
+        if has_few_values(crossing):
+            self.hidden -= pairs
 
     def add_unjudged(self, crossing: Crossing) -> None:
         """Counts the pairs of a crossing that ran without a verdict."""
@@ -70,7 +84,8 @@ class Cover:
         if items in self.impossible:
             return
         self.impossible.append(items)
-        self.open = {pair for pair in self.open if not items <= {*pair}}
+        self.open, self.hidden = ({pair for pair in pairs if not items <= {*pair}}
+                                  for pairs in (self.open, self.hidden))
         for one, (name, _) in itertools.permutations(items, 2) if len(items) == 2 else ():
             if self.space.needs(one, name) and all(
                     self.is_impossible(dict([one, (name, value)]))
@@ -86,13 +101,24 @@ class Cover:
         return any(self.unjudged[pair] >= PATIENCE and not self.judged[pair]
                    for pair in iterate_pairs(crossing))
 
+    @property
+    def wants_few(self) -> bool:
+        """Returns whether the next crossing is to have few values."""
+        return bool(self.hidden) and len(self.covered) >= GOAL * (
+            len(self.covered) + len(self.open))
+
+    def get_wanted(self) -> set[Pair]:
+        """Returns the pairs that the next crossings are to cover."""
+        return self.hidden if self.wants_few else self.open
+
     def estimate_gain(self, pairs: Sequence[Pair]) -> float:
         """Returns the expected number of new pairs of a crossing with @pairs. Its chance of a
         verdict is the smallest share of judged runs of a pair; a pair that never ran counts as
         judged once. 1 is added to the number of pairs, so that the chance counts without them."""
         chance = min(((self.judged[pair] + 1) / (self.judged[pair] + self.unjudged[pair] + 1)
                       for pair in pairs), default=1)
-        return (sum(pair in self.open and self.unjudged[pair] < PATIENCE for pair in pairs) +
+        wanted = self.get_wanted()
+        return (sum(pair in wanted and self.unjudged[pair] < PATIENCE for pair in pairs) +
                 1) * chance
 
     def find_suspect(self, crossing: Crossing, reason: str) -> Crossing:
@@ -163,7 +189,8 @@ class Cover:
     def fill(self, crossing: Crossing) -> Crossing:
         """Adds values of random dimensions that @crossing does not set, and of those that its
         values lack."""
-        names = sorted(set(self.space.values) - set(crossing))
+        names = [name for name in self.space.values if name not in crossing and
+                 (not self.wants_few or name in PARTS)]
         self.random.shuffle(names)
         for name in names:
             if self.random.random() < SHARE:
@@ -177,9 +204,9 @@ class Cover:
         """Returns the next crossing."""
         best: Crossing | None = None
         most = -1.0
-        opened = sorted(pair for pair in self.open if self.unjudged[pair] < PATIENCE)
+        wanted = sorted(pair for pair in self.get_wanted() if self.unjudged[pair] < PATIENCE)
         for _ in range(TRIES):
-            start: tuple[Item, ...] = self.random.choice(opened) if opened else ()
+            start: tuple[Item, ...] = self.random.choice(wanted) if wanted else ()
             made = self.complete(start)
             if made is None or self.is_impossible(made) or self.is_hopeless(made):
                 continue

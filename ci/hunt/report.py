@@ -38,7 +38,7 @@ def print_finding(cluster: Cluster) -> None:
 def print_all(progress: Progress, cover: Cover, clusters: Clusters,
               explained: Findings) -> int:
     """Prints the findings and the sums. Returns the exit status."""
-    found = sorted(clusters.found.values(), key=lambda one: str(one.signature))
+    found = sorted(clusters.found, key=lambda one: str(one.signature))
     ids = [explained.find_id(one.signature, one.crossing) for one in found]
     for cluster, finding in zip(found, ids):
         if finding:

@@ -37,12 +37,12 @@ def parse_crossing(stored: Any) -> Any:
 
 
 def save(folder: str, progress: Progress, cover: Cover, clusters: Clusters) -> None:
-    pairs = [(pair, cover.judged[pair], cover.unjudged[pair])
+    pairs = [(pair, cover.judged[pair], cover.unjudged[pair], pair in cover.hidden)
              for pair in sorted({*cover.judged, *cover.unjudged})]
     value = {**dataclasses.asdict(progress), "pairs": pairs,
              "impossible": [sorted(items) for items in cover.impossible],
              "lacking": [(sorted(items), name) for items, name in cover.lacking],
-             "clusters": [one.store() for one in clusters.found.values()]}
+             "clusters": [one.store() for one in clusters.found]}
     files.replace(folder, {NAME: json.dumps(value) + "\n"})
 
 
@@ -64,8 +64,10 @@ def restore(folder: str, stored: dict[str, Any], cover: Cover, clusters: Cluster
             seed: int) -> Progress:
     """Continues a stored hunt with @seed; pairs that the space no longer has are dropped."""
     try:
-        for stored_pair, judged, unjudged in stored["pairs"]:
+        for stored_pair, judged, unjudged, is_hidden in stored["pairs"]:
             pair = parse_crossing(stored_pair)
+            if not is_hidden:
+                cover.hidden.discard(pair)
             # Draw a pair that never had a verdict once more: the machine may be less busy now.
             cover.unjudged[pair] = min(unjudged, PATIENCE - 1)
             if judged and pair in cover.open:
@@ -77,8 +79,7 @@ def restore(folder: str, stored: dict[str, Any], cover: Cover, clusters: Cluster
         for items, name in stored["lacking"]:
             cover.add_lacking(dict(parse_crossing(items)), name)
         for one in stored["clusters"]:
-            cluster = Cluster.load(one)
-            clusters.found[cluster.signature] = cluster
+            clusters.found.append(Cluster.load(one))
         progress = Progress(seed, stored["tried"], stored["outcomes"],
                             stored["unjudged"])
     except (KeyError, TypeError, ValueError) as error:

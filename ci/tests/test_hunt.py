@@ -15,8 +15,8 @@ from typing import Any, Callable, Iterator
 from ci.base import files, jsonl, process
 from ci.hunt import known, line, probing, relations, report, state
 from ci.hunt.__main__ import Hunt
-from ci.hunt.clusters import Clusters, Reduction
-from ci.hunt.cover import PATIENCE, Cover
+from ci.hunt.clusters import MANY, Clusters, Reduction
+from ci.hunt.cover import PATIENCE, Cover, has_few_values
 from ci.hunt.space import (AT, CAPTURE, INJECT, INSIDE, METHODS, PERF, PUBLISH, READER, WORKLOAD,
                            Crossing, Request, Space, iterate_pairs)
 from ci.hunt.trial import (ACCEPTED, LATE, REJECTED, Runner, Signature, Trial, find_signatures,
@@ -195,6 +195,21 @@ class Covers(unittest.TestCase):
             self.assertTrue(pairs.isdisjoint(iterate_pairs(cover.choose())))
         self.assertEqual(cover.open, pairs)
 
+    def test_few_values(self) -> None:
+        """Once most pairs are covered, crossings of few values cover those with a part again."""
+        cover = Cover(Space(LISTED), 1)
+        while not cover.wants_few:
+            cover.add(cover.choose())
+        many = len(cover.hidden)
+        self.assertGreater(many, 0)
+        for _ in range(200):
+            crossing = cover.choose()
+            self.assertEqual(has_few_values(crossing), cover.wants_few, crossing)
+            cover.add(crossing)
+            if not cover.hidden:
+                break
+        self.assertEqual(cover.hidden, set())
+
     def test_pairs_that_rarely_have_a_verdict(self) -> None:
         """Values whose crossings rarely had a verdict together are drawn apart."""
         space = Space(LISTED)
@@ -333,7 +348,7 @@ class Beside(unittest.TestCase):
                                            folder=folder), Space(LISTED), Waiting())
             while hunt.running or hunt.reductions or hunt.wants_more():
                 hunt.step()
-        self.assertEqual([crossing.crossing for crossing in hunt.clusters.found.values()],
+        self.assertEqual([crossing.crossing for crossing in hunt.clusters.found],
                          [line.PLAIN])
         self.assertEqual(hunt.progress.tried, 15)
 
@@ -423,7 +438,30 @@ class Clustering(unittest.TestCase):
         self.assertEqual([trial.crossing for trial in new_clusters],
                          [{**line.PLAIN, PUBLISH: "map"}])
         self.assertEqual(clusters.add(judge(crossing)), [])
-        self.assertEqual([trial.count for trial in clusters.found.values()], [2])
+        self.assertEqual([trial.count for trial in clusters.found], [2])
+
+    def test_other_values(self) -> None:
+        """A failure of few values without those of its signature's cluster is a further cluster,
+        which is joined with one that has a part of its values; a failure of many values is not."""
+        clusters = Clusters(Space(LISTED), run_by(fail_for()))
+        failure = frozenset({Signature("m", "c")})
+
+        def add(values: Crossing) -> list[Crossing]:
+            trial = Trial({**line.PLAIN, **values}, "FAIL", "", failure)
+            return [one.crossing for one in clusters.add(trial)]
+        many = {name: "1" for name in ("inside", "methods", "at", "capture --freq")}
+        self.assertEqual(add({PUBLISH: "map"}), [{**line.PLAIN, PUBLISH: "map"}])
+        self.assertEqual(add({PUBLISH: "map", "inside": "1"}), [])
+        self.assertEqual(add({PUBLISH: "none", **many}), [])
+        self.assertEqual(len(add({PUBLISH: "none", "inside": "1"})), 1)
+        self.assertEqual([one.count for one in clusters.found], [3, 1])
+        self.assertEqual(len(add({"inside": "2"})), 1)
+        clusters.found[1].crossing = {**line.PLAIN, PUBLISH: "map", "at": "1"}
+        clusters.join()
+        self.assertEqual([one.count for one in clusters.found], [4, 1])
+        for value in range(2 * MANY):
+            add({"methods": str(value)})
+        self.assertEqual(len(clusters.found), MANY)
 
     def test_two_signatures(self) -> None:
         """A failure that the reduced crossing shows as well is not reduced again."""
@@ -754,7 +792,7 @@ class Resuming(unittest.TestCase):
         stored = state.read(self.folder)
         progress = state.restore(self.folder, stored, new, findings, 6)
         self.assertEqual(progress, state.Progress(6, 7, {"FAIL": 1}))
-        for name in ("covered", "open", "judged", "unjudged", "impossible", "lacking"):
+        for name in ("covered", "open", "hidden", "judged", "unjudged", "impossible", "lacking"):
             self.assertEqual(getattr(new, name), getattr(cover, name))
         self.assertEqual(findings.found, clusters.found)
 
