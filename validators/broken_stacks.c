@@ -78,6 +78,29 @@ static bool stopped_at_moved_code(const struct stacks *stacks, const struct jp_e
 		      "mremap") == 0;
 }
 
+/* Returns whether the walk found the right caller, which is mapped, and refused it because the code
+ * in the jitdump has no call before it. */
+static bool refused_caller(const struct stacks *stacks, const struct jp_event *event,
+			   const struct jp_unwound *unwound)
+{
+	const struct jp_truth_stack *truth = &stacks->truth;
+	const uint32_t i = unwound->count;
+	const struct jp_mapping *mapping =
+		jp_replay_find(stacks->view->spaces, event->pid, unwound->stop_addr - 1);
+
+	return unwound->stop == JP_UNWIND_BAD_CFI && mapping && mapping->prot & JP_PROT_EXEC &&
+	       ((i < truth->nr_whole && unwound->stop_addr == truth->frames[i]) ||
+		(i < truth->nr_seen && unwound->stop_addr == truth->expected[i]));
+}
+
+/* Returns whether all frames seen are those that the truth predicts. */
+static bool begins_as_predicted(const struct jp_unwound *unwound,
+				const struct jp_truth_stack *truth)
+{
+	return jp_stack_count_same_frames(unwound->frames, unwound->count, truth->expected,
+					  truth->nr_seen) == unwound->count;
+}
+
 /* Sets the verdict of @stack->unwound, and the fault if the verdict is bad. */
 static void decide_verdict(struct stacks *stacks, const struct jp_event *event,
 			   struct seen_stack *stack)
@@ -93,6 +116,10 @@ static void decide_verdict(struct stacks *stacks, const struct jp_event *event,
 					  truth->faithful ? truth->expected : truth->frames,
 					  truth->faithful ? truth->nr_seen : truth->nr_whole,
 					  truth->frames, truth->nr_whole);
+	/* The truth predicts these wrong frames, but not that the walk ends there. */
+	if (stack->verdict == JP_WRONG && !stack->is_predicted &&
+	    stack->unwound.stop == JP_UNWIND_BAD_CFI && begins_as_predicted(&stack->unwound, truth))
+		stack->verdict = stack->unwound.count > 1 ? JP_SHORT : JP_SINGLE;
 	if (stack->method == JP_CHAIN && event->sample.user &&
 	    event->sample.ip != truth->frames[0]) {
 		/* Profiles without callers use the sampled address and ignore the chain. */
@@ -114,9 +141,12 @@ static void decide_verdict(struct stacks *stacks, const struct jp_event *event,
 			jp_stack_fault_find_at_end(stacks->evidence, stacks->view->recorded, truth,
 						   stacks->unwinder, event, &stack->unwound);
 		/* Wrong tables led the walk out of a dump that contains the caller's frame. */
-		if (stack->unwound.stop == JP_UNWIND_DUMP_END && !stack->is_predicted &&
-		    stack->method != JP_DUMP_FP)
+		if ((stack->unwound.stop == JP_UNWIND_DUMP_END ||
+		     stack->unwound.stop == JP_UNWIND_DUMP_SHORT) &&
+		    !stack->is_predicted && stack->method != JP_DUMP_FP)
 			stack->fault.cause = jp_unwind_stop_text(JP_UNWIND_BAD_CFI);
+		if (refused_caller(stacks, event, &stack->unwound))
+			stack->fault = (struct jp_stack_fault){JP_FAULT_STOP, "other-code", {0}};
 		if (stopped_at_moved_code(stacks, event, &stack->unwound))
 			stack->fault = jp_stack_fault_get_unmapped(stacks->evidence,
 								   stacks->view->recorded, event,
@@ -141,11 +171,8 @@ static int report_to_listener(struct stacks *stacks, const struct jp_event *even
  * capture lacks. Other rules judge that lack. */
 static bool is_wrong_as_predicted(const struct seen_stack *seen, const struct jp_truth_stack *truth)
 {
-	const struct jp_unwound *unwound = &seen->unwound;
-
-	return seen->verdict == JP_WRONG && unwound->stop == JP_UNWIND_UNMAPPED &&
-	       jp_stack_count_same_frames(unwound->frames, unwound->count, truth->expected,
-					  truth->nr_seen) == unwound->count;
+	return seen->verdict == JP_WRONG && seen->unwound.stop == JP_UNWIND_UNMAPPED &&
+	       begins_as_predicted(&seen->unwound, truth);
 }
 
 /* Counts a bad stack as an exception, and describes the first of its kind. Does nothing for a good

@@ -137,6 +137,10 @@ static const struct jp_cause_word words[] = {
 	 "a file's call frame information is wrong: the walk ends in a caller that "
 	 "is plausible",
 	 NULL},
+	{"other-code", NULL,
+	 "the jitdump has other bytes at the caller than memory, so no call is before the return "
+	 "address",
+	 NULL},
 	{"kernel-walk", NULL,
 	 "the kernel's own walk of a stack ended early for a moment (a page "
 	 "was being copied)",
