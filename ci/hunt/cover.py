@@ -8,7 +8,7 @@ import random
 from typing import Sequence
 
 from ci.hunt.line import drop_orphans
-from ci.hunt.space import (CAPTURE, INJECT, PERF, READER, WORKLOAD, Crossing, Item, Space,
+from ci.hunt.space import (CAPTURE, INJECT, PERF, PUBLISH, READER, WORKLOAD, Crossing, Item, Space,
                            iterate_pairs)
 
 Pair = tuple[Item, Item]
@@ -21,6 +21,7 @@ GOAL = 0.9  # share of covered pairs from which on crossings have few values
 # Dimensions that crossings of few values set: the parts of a case line, and versions.
 PARTS = (WORKLOAD, CAPTURE, INJECT, PERF, READER)
 FEW = 3  # further values that such a crossing has: an option, and the options that it needs
+DUMP = "jitdump"  # the publisher of crossings of few values with an inject, which needs a jitdump
 
 
 def list_combinations(crossing: Crossing) -> set[frozenset[Item]]:
@@ -195,6 +196,8 @@ class Cover:
         for name in names:
             if self.random.random() < SHARE:
                 crossing = self.add_value(crossing, name)
+        if self.wants_few and INJECT in crossing and DUMP in self.space.values.get(PUBLISH, ()):
+            crossing.setdefault(PUBLISH, DUMP)
         for items, name in self.lacking:
             if items <= crossing.items() and name not in crossing:
                 crossing = self.add_value(crossing, name)

@@ -196,8 +196,10 @@ class Covers(unittest.TestCase):
         self.assertEqual(cover.open, pairs)
 
     def test_few_values(self) -> None:
-        """Once most pairs are covered, crossings of few values cover those with a part again."""
-        cover = Cover(Space(LISTED), 1)
+        """Once most pairs are covered, crossings of few values cover those with a part again. One
+        with an inject has a publisher."""
+        publishers = {"publishing": [make_option("--publish", "map", "jitdump")]}
+        cover = Cover(Space({**LISTED, **publishers}), 1)
         while not cover.wants_few:
             cover.add(cover.choose())
         many = len(cover.hidden)
@@ -205,6 +207,8 @@ class Covers(unittest.TestCase):
         for _ in range(200):
             crossing = cover.choose()
             self.assertEqual(has_few_values(crossing), cover.wants_few, crossing)
+            if INJECT in crossing:
+                self.assertIn(PUBLISH, crossing)
             cover.add(crossing)
             if not cover.hidden:
                 break
