@@ -79,7 +79,8 @@ const char *jp_shown_name_cause(const struct jp_naming *naming, const struct jp_
 	ours = jp_code_name_at(naming, incarnation, addr);
 	if (frame->name && strcmp(frame->name, code->name) == 0) {
 		/* Readers take the vDSO's symbols from their own memory, not from the capture. */
-		if (ours.class != JP_NAME_RIGHT && !(code->frames && code->frames->vdso))
+		if (ours.class != JP_NAME_RIGHT && !(code->frames && code->frames->vdso) &&
+		    !(caller && is_of_return_address(naming, event, frame, addr)))
 			return "ours-lacks";
 		return has_offset(frame, addr - code->addr, caller) ? NULL : "other-offset";
 	}
