@@ -9,7 +9,7 @@
 
 enum { USER = 12321 };
 
-static void test_kernel_mounts(void)
+TEST(kernel_mounts)
 {
 	static const char *const paths[] = {"/", "/proc", "/dev"};
 	uid_t user = USER;
@@ -45,7 +45,6 @@ TEST(mount_server)
 	const char *folder = scratch_make("folder");
 	int fuse;
 
-	test_kernel_mounts();
 	fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	if (fuse < 0 || geteuid() || unshare(CLONE_NEWNS) ||
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) || mkdir(folder, 0755)) {

@@ -98,7 +98,7 @@ static void test_at_once(const char *path)
 	check(read(old, &byte, 1) == 1 && byte == 'n', "an open descriptor reads the old file");
 }
 
-static void test_remove_if_same(void)
+TEST(remove_if_same)
 {
 	const char *path = scratch_path("undone");
 	struct jp_error err = {""};
@@ -190,5 +190,4 @@ TEST(new_file)
 	test_longest_name();
 	test_swapped_folder();
 	test_refusals(path);
-	test_remove_if_same();
 }

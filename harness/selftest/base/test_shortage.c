@@ -55,7 +55,7 @@ static void __attribute__((unused)) test_asprintf(void)
 
 /* glibc allocates a memory stream's text again when it is closed, and reports failure only by a
  * missing text. */
-static void test_streams(void)
+TEST(streams)
 {
 	char *text = NULL, *no_text = NULL;
 	size_t size;
@@ -71,7 +71,7 @@ static void test_streams(void)
 	free(text);
 }
 
-static void test_errors(void)
+TEST(errors)
 {
 	static const int no_shortage[] = {0, ENOENT, EINVAL, EACCES, EFBIG};
 
@@ -88,7 +88,7 @@ static void test_errors(void)
 	check(!get_noted_error(), "a reported shortage is forgotten");
 }
 
-static void test_descriptors(void)
+TEST(descriptors)
 {
 	struct rlimit old_limit, limit;
 	struct jp_error err;
@@ -116,7 +116,4 @@ TEST(shortage)
 	test_memory();
 	test_asprintf();
 #endif
-	test_streams();
-	test_errors();
-	test_descriptors();
 }

@@ -26,7 +26,7 @@ static const struct {
 	{"a\033[2J\xff\nb", 80, JP_CUT_END, "a?[2J??b"},
 };
 
-static void test_width(void)
+TEST(width)
 {
 	struct winsize size = {.ws_col = 132};
 	int terminal = posix_openpt(O_RDWR | O_NOCTTY), file = open("/dev/null", O_RDWR);
@@ -56,7 +56,7 @@ static const struct {
 	{"a /usr/lib/long", "a\n  /us...long\n"},
 };
 
-static void test_words(void)
+TEST(words)
 {
 	for (size_t i = 0; i < sizeof(wrapped) / sizeof(*wrapped); i++) {
 		char *text = NULL;
@@ -83,6 +83,4 @@ TEST(terminal)
 		      "%s", texts[i].expected);
 	jp_terminal_shorten("abcdefghijklmnopqrstuvwxyz", 80, JP_CUT_END, small, sizeof(small));
 	check(strlen(small) < sizeof(small) && !strncmp(small, "abcdefg", 7), "a small room holds");
-	test_words();
-	test_width();
 }

@@ -50,7 +50,7 @@ static const struct jp_excuse made[] = {{"made", NULL, "made.acts", "limit", NUL
 JP_REGISTER_ROWS(excuse, made);
 JP_DEFINE(workload, made_workload) = {.name = "w"};
 
-static void test_faults(void)
+TEST(faults)
 {
 	const struct jp_score_cell bad = fill_faults("lost"), excused = fill_faults("limit");
 
@@ -83,5 +83,4 @@ TEST(score)
 	cell = fill_cell(0, 0, 0, &share);
 	check(!cell.is_known && share < 0, "%" PRIu64 " of %" PRIu64 " are invented, share %g",
 	      cell.k, cell.n, share);
-	test_faults();
 }

@@ -14,7 +14,7 @@ enum { PID = 9 };
 	}
 
 /* In stacks of names, a function of a file counts like any other function that no JIT emitted. */
-static void test_frames(void)
+TEST(frames)
 {
 	struct jp_truth_code codes[] = {CODE(0x1000, "emitted"),
 					CODE(0x2000, "native", .in_file = true)};
@@ -35,7 +35,7 @@ static void test_frames(void)
 
 /* Code older than the capture whose memory is writable, not executable, when the sampling begins.
  */
-static void test_load_under_mprotect(void)
+TEST(load_under_mprotect)
 {
 	struct jp_event acts[] = {
 		MADE_ACT(MAP, PID, PID, 10, 11,
@@ -127,7 +127,7 @@ static struct jp_metric judge_callers(struct jp_truth_code codes[2], uint64_t co
 
 /* A caller's address at a function's first byte means that a signal interrupted it there: it must
  * have the name of that function or of the function before. */
-static void test_interrupted_at_begin(void)
+TEST(interrupted_at_begin)
 {
 	struct jp_truth_code codes[] = {LOADED(0x1ff0, "before", .in_file = false),
 					LOADED(0x2000, "f", .in_file = false)};
@@ -167,9 +167,6 @@ static void find_images(size_t count)
 
 TEST(code_names)
 {
-	test_frames();
-	test_interrupted_at_begin();
-	test_load_under_mprotect();
 	check_growth("images", find_images);
 	check_growth("records that cover", measure_covering);
 }

@@ -39,7 +39,7 @@ static bool is_in_class(enum jp_sample_class class, const struct jp_sample_facts
 	}
 }
 
-static void test_waiting_threads(void)
+TEST(waiting_threads)
 {
 	const struct jp_event acts[] = {{.type = JP_EVENT_EXEC}, {.type = JP_EVENT_WAIT},
 					{.type = JP_EVENT_MAP},  {.type = JP_EVENT_MAP},
@@ -178,6 +178,5 @@ TEST(sample_class)
 	for (enum jp_sample_class class = 0; class < JP_SAMPLE_CLASSES; class ++)
 		passed &= counts[class] > 0;
 	check(passed, "each class occurs");
-	test_waiting_threads();
 	run_truth_tests(places, 2);
 }

@@ -90,7 +90,7 @@ static bool advance_stack(struct built_stack *stack)
 
 /* Whether a truncated stack is as predicted. The stack has four frames; the second and third lie 16
  * and 40 bytes above sp, the last at an unknown place. */
-static void test_predicted(void)
+TEST(predicted)
 {
 	static uint64_t must[] = {1, 2, 3, 4}, return_offsets[] = {0, 1016, 1040, 0};
 	static const struct {
@@ -188,5 +188,4 @@ TEST(stack_verdict)
 		printf("# no stack has the verdict %s\n", jp_verdict_text(verdict));
 	}
 	check(passed, "each verdict occurs");
-	test_predicted();
 }

@@ -106,7 +106,7 @@ static void test_many_writers(void)
 	check(names == truth->nr_acts && tids == names, "each record has its text and its tid");
 }
 
-static void test_killed_writer(void)
+TEST(killed_writer)
 {
 	bool good = true;
 
@@ -142,7 +142,7 @@ static void test_killed_writer(void)
 	check(good, "after SIGKILL every record up to the last is read, 20 times");
 }
 
-static void test_refused_truth_files(void)
+TEST(refused_truth_files)
 {
 	struct jp_error err;
 
@@ -481,6 +481,4 @@ TEST(truth)
 #ifndef __SANITIZE_ADDRESS__
 	test_memory();
 #endif
-	test_killed_writer();
-	test_refused_truth_files();
 }

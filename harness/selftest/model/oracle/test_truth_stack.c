@@ -195,7 +195,7 @@ static struct jp_truth *load_torn_story(size_t index, size_t *used)
 	return load_truth("torn");
 }
 
-static void test_torn_truth(void)
+TEST(torn_truth)
 {
 	const char *path = scratch_path("torn");
 	struct jp_truth *torn;
@@ -583,5 +583,4 @@ TEST(truth_stack)
 	};
 
 	run_truth_tests(tests, sizeof(tests) / sizeof(*tests));
-	test_torn_truth();
 }

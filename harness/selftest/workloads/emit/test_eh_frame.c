@@ -175,7 +175,7 @@ static void check_truth(enum jp_shape shape)
 	jp_jit_cfi_free(jit);
 }
 
-static void test_refusals(void)
+TEST(refusals)
 {
 	static unsigned char tables[JP_EH_FRAME_MOST];
 	static struct jp_emitted emitted;
@@ -244,7 +244,7 @@ static void check_libgcc(enum jp_shape shape, unsigned char *code, size_t capaci
 	      "libgcc passes a frame of %s", jp_shape_text(shape));
 }
 
-static void test_libgcc(void)
+TEST(libgcc)
 {
 	static const enum jp_shape shapes[] = {JP_SHAPE_FP, JP_SHAPE_NO_FP, JP_SHAPE_LONG,
 					       JP_SHAPE_REALIGN};
@@ -266,6 +266,4 @@ TEST(eh_frame)
 		check_shape(shape, false);
 		check_truth(shape);
 	}
-	test_refusals();
-	test_libgcc();
 }
