@@ -55,17 +55,15 @@ class Recording(Folder):
         self.library = self.place(name)
         process.compile_c(source, self.library, "-shared", "-nostdlib", "-fPIC", *options,
                           language=language)
-        return self.map_library(self.library)
+        self.add_map(LIBRARY, self.library, 8, size=0x1000, pgoff=0x1000,
+                     ino=os.stat(self.library).st_ino)
+        return {symbol: LIBRARY + at - 0x1000
+                for symbol, at in process.read_symbols(self.library).items()}
 
     def build_function(self, *options: str, name: str = "libmade.so") -> int:
         """Builds and maps a library in C; returns the address of its function, without frame."""
         return self.build_library("long made(long n) { return n + 1; }", "-fomit-frame-pointer",
                                   *options, language="c", name=name)["made"]
-
-    def map_library(self, path: str, time: int = 8) -> dict[str, int]:
-        """Maps the text of a library; returns the addresses of its symbols."""
-        self.add_map(LIBRARY, path, time, size=0x1000, pgoff=0x1000, ino=os.stat(path).st_ino)
-        return {name: LIBRARY + at - 0x1000 for name, at in process.read_symbols(path).items()}
 
     def add_synthesized(self, start: int, name: str, size: int = 0x10000) -> None:
         """Adds a mapping record as perf synthesizes it: without time and event."""
@@ -540,7 +538,6 @@ class Records(Recording):
 
 
 class Losses(Recording):
-
     def test_all_samples_are_lost(self) -> None:
         self.add_records(self.perf.side(rd.LOST_SAMPLES, struct.pack("<Q", 100), self.time))
         self.expect_cause("lost-samples", 1)
@@ -789,7 +786,6 @@ class Dumps(Recording):
 
 
 class Command(Recording):
-
     def test_names_that_move_the_cursor(self) -> None:
         self.add_records(self.perf.comm(PID, PID, "a\x1b[2Jb", 8))
         self.add_map(ANON, "//anon", 8)

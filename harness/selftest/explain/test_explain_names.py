@@ -74,15 +74,21 @@ class Explained(judged.Made):
         self.add_map(path, FILE, time=8)
         return path
 
-    def find_causes(self, kind: str = "causes") -> list[dict[str, Any]]:
-        """Returns the causes, or notes, of missing names, each checked for completeness."""
+    def explain(self, path: str) -> dict[str, Any]:
+        root = [] if self.root == "/" else ["--root", self.root]
+        result = process.run([JITPROOF, "explain", "--json", *root, path], timeout=240)
+        self.assertIn(result.returncode, (0, 1), result.stderr)
+        return json.loads(result.stdout)
+
+    def explain_capture(self) -> dict[str, Any]:
         self.perf.save(self.path)
         if self.ends:
             os.utime(self.path, ns=(self.ends, self.ends))
-        root = [] if self.root == "/" else ["--root", self.root]
-        result = process.run([JITPROOF, "explain", "--json", *root, self.path], timeout=240)
-        self.assertIn(result.returncode, (0, 1), result.stderr)
-        found = [one for one in json.loads(result.stdout)[kind] if one["id"] in NAMING]
+        return self.explain(self.path)
+
+    def find_causes(self, kind: str = "causes") -> list[dict[str, Any]]:
+        """Returns the causes, or notes, of missing names, each checked for completeness."""
+        found = [one for one in self.explain_capture()[kind] if one["id"] in NAMING]
         for one in found:
             self.assertEqual(len(one["evidence"]), 3, one)
             self.assertTrue(all(len(line) > 20 for line in [*one["evidence"], one["remedy"]]), one)
@@ -188,8 +194,7 @@ class PerfMaps(Explained):
         self.add_memory()
         self.assertEqual(self.find_causes(), [])
         os.chown(self.path, 54321, 54321)
-        result = process.run([JITPROOF, "explain", "--json", "--root", self.root, self.path])
-        notes = [one for one in json.loads(result.stdout)["notes"] if one["id"] in NAMING]
+        notes = [one for one in self.explain(self.path)["notes"] if one["id"] in NAMING]
         self.assertEqual([(one["id"], one["samples"]) for one in notes], [("map-wrong-owner", 0)])
         self.assertIn("to user 12345, the recording to user 54321", notes[0]["evidence"][0])
 
@@ -344,8 +349,7 @@ class RemovedRecords(Explained):
         os.mkdir(parts)
         self.perf.save(parts + "/data")
         files.write_bytes(parts + "/data.0", b"")
-        found = process.run([JITPROOF, "explain", "--json", "--root", self.root, parts])
-        self.assertEqual(json.loads(found.stdout)["causes"][0]["id"], "attach-window")
+        self.assertEqual(self.explain(parts)["causes"][0]["id"], "attach-window")
         self.add_map("//anon", CODE - 0x10000, time=9)
         self.add_map("/home/jitted-4711-0.so", CODE + 0x1000, 0x200, 10)
         self.assertIn("lacks this code", self.expect_cause("damaged-jitdump")["evidence"][2])
@@ -534,9 +538,7 @@ class Remedies(Explained):
         for number in range(SAMPLES):
             self.add_sample(CODE + 4, *([places[caller] + 4] if caller else []), pid=PID,
                             time=100 + number)
-        self.perf.save(self.path)
-        result = process.run([JITPROOF, "explain", "--json", "--root", self.root, self.path])
-        return str(next(one["remedy"] for one in json.loads(result.stdout)["causes"]
+        return str(next(one["remedy"] for one in self.explain_capture()["causes"]
                         if one["id"] == "no-name-source"))
 
     def test_threads_with_names_of_their_own(self) -> None:
@@ -569,9 +571,7 @@ class Protections(Explained):
         self.add_records(record)
         for number in range(SAMPLES):
             self.add_sample(CODE + 4, CODE + 4, FILE + 8, pid=PID, time=100 + number)
-        self.perf.save(self.path)
-        result = process.run([JITPROOF, "explain", "--json", "--root", self.root, self.path])
-        found = json.loads(result.stdout)
+        found = self.explain_capture()
         return {one["id"] for one in [*found["causes"], *found["notes"]]}
 
     def test_unstated_protection(self) -> None:

@@ -97,18 +97,14 @@ def explain_set(folder: str, globs: Sequence[str], scratch: str) -> list[Answer]
         return list(pool.map(lambda name: explain_one(name, os.path.join(scratch, name)), chosen))
 
 
-def print_one(home: str) -> str:
-    """Returns what explain prints for an unpacked capture, without notes, since these depend on the
-    vDSO of this machine."""
-    result = run_on(home, "explain")
-    return "%s/%s%s\n" % (os.path.basename(home), result.stdout.split("\nnotes, below 2 %")[0],
-                          result.stderr)
-
-
 def print_texts(folder: str, scratch: str) -> str:
+    """Returns what explain prints for the unpacked captures, without notes, since these depend on
+    the vDSO of this machine."""
+    def print_one(name: str) -> str:
+        result = run_on(os.path.join(scratch, name), "explain")
+        return "%s/%s%s\n" % (name, result.stdout.split("\nnotes, below 2 %")[0], result.stderr)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        return "".join(pool.map(lambda name: print_one(os.path.join(scratch, name)),
-                                list_names(folder)))
+        return "".join(pool.map(print_one, list_names(folder)))
 
 
 def format_rate(found: Sequence[Answer]) -> str:
