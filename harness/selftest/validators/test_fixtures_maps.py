@@ -27,6 +27,11 @@ class Mappings(Recorded):
                 self.truth.change(at, {4: time, 5: time})
         self.assertIn(record.range(), self.expect_excused(1, "coverage.stale", "munmap"))
 
+    def find_sample_with_map(self) -> tuple[rd.Sample, rd.Map]:
+        sample = self.find_deep_sample()
+        return sample, next(record for record in self.find_emitted_maps()
+                            if record.start <= sample.ip < record.start + record.size)
+
     def add_protect(self, pid: int, start: int, size: int, prot: int, before: int,
                     after: int) -> None:
         self.truth.append(rd.Truth.PROTECT, 0, pid, pid, before, after, start, size, prot, 0)
@@ -49,9 +54,7 @@ class Mappings(Recorded):
 
     def test_waiting_in_a_fault(self) -> None:
         """A sample in non-executable memory is stray, unless its thread waited there in a fault."""
-        sample = self.find_deep_sample()
-        record = [record for record in self.find_emitted_maps()
-                  if record.start <= sample.ip < record.start + record.size][0]
+        sample, record = self.find_sample_with_map()
         self.add_protect(record.pid, record.start, record.size, 3, sample.time - 200,
                          sample.time - 100)
         self.add_protect(record.pid, record.start, record.size, 5, sample.time + 100,
@@ -66,38 +69,28 @@ class Mappings(Recorded):
             self.truth.set(len(self.truth.slots) - 1, *wait[:field], wrong, *wait[field + 1:])
             self.expect_fail(stray)
 
-    def expect_closed(self, closing: int, closed: int, opening: int) -> None:
-        """A stack is no fault of a capture that knows that its memory is not executable. @closing,
-        @closed, @opening: begin and end of an mprotect(), and begin of the next, in ns from the
-        sample."""
-        sample = self.find_deep_sample()
-        record = [record for record in self.find_emitted_maps()
-                  if record.start <= sample.ip < record.start + record.size][0]
-        for prot, begin, end, recorded in ((3, closing, closed, -10), (5, opening, 300, 300)):
-            self.add_protect(record.pid, record.start, record.size, prot, sample.time + begin,
-                             sample.time + end)
-            again = record.copy()
-            again.time, again.prot = sample.time + recorded, prot
-            again.misc |= MMAP_DATA if prot == 3 else 0
-            self.perf.insert(again)
-        self.truth.append(rd.Truth.WAIT, 0, sample.pid, sample.tid, sample.time - 1000,
-                          sample.time + 1000, sample.ip, 0, 0, 0)
-        self.assertRegex(self.judge()[1], r"broken\.chain: 1 with cause closed")
-
     def test_known_closed_pages(self) -> None:
-        self.expect_closed(-200, -5, 100)
-
-    def test_pages_that_are_being_closed(self) -> None:
-        self.expect_closed(-200, 50, 100)
-
-    def test_pages_that_are_being_opened(self) -> None:
-        self.expect_closed(-200, -5, -3)
+        """A stack is no fault of a capture that knows that its memory is not executable, also while
+        the memory is being closed or opened. @closed, @opening: end of an mprotect(), and begin of
+        the next, in ns from the sample."""
+        for closed, opening in ((-5, 100), (50, 100), (-5, -3)):
+            self.setUp()
+            sample, record = self.find_sample_with_map()
+            for prot, begin, end, recorded in ((3, -200, closed, -10), (5, opening, 300, 300)):
+                self.add_protect(record.pid, record.start, record.size, prot, sample.time + begin,
+                                 sample.time + end)
+                again = record.copy()
+                again.time, again.prot = sample.time + recorded, prot
+                again.misc |= MMAP_DATA if prot == 3 else 0
+                self.perf.insert(again)
+            self.truth.append(rd.Truth.WAIT, 0, sample.pid, sample.tid, sample.time - 1000,
+                              sample.time + 1000, sample.ip, 0, 0, 0)
+            with self.subTest(closed=closed, opening=opening):
+                self.assertRegex(self.judge()[1], r"broken\.chain: 1 with cause closed")
 
     def test_two_samples_in_closed_pages(self) -> None:
         """A thread may be sampled once before its fetch faults; a second sample is impossible."""
-        sample = self.find_deep_sample()
-        record = [record for record in self.find_emitted_maps()
-                  if record.start <= sample.ip < record.start + record.size][0]
+        sample, record = self.find_sample_with_map()
         self.add_protect(record.pid, record.start, record.size, 3, sample.time - 9000,
                          sample.time - 8000)
         again = copy.deepcopy(sample)
@@ -114,16 +107,6 @@ class EqualMappings(Recorded):
     that grows, with live records."""
 
     fixture = "mappings"
-    INVENTED = "mappings.invented"
-
-    def find_libc(self) -> rd.Map:
-        return next(record for record in self.perf.maps() if record.name.endswith("libc.so.6"))
-
-    def find_anonymous(self) -> list[rd.Map]:
-        return [record for record in self.perf.maps() if record.name == "//anon"]
-
-    def find_maps_records(self) -> list[int]:
-        return self.truth.find(rd.Truth.MAPS)
 
     def judge_injected(self, change: Callable[[rd.Map], None], removed: str = "") -> str:
         """Returns the output of judging with an injected.data that has an altered record of the
@@ -159,7 +142,7 @@ class EqualMappings(Recorded):
                          self.match_count(1, "injected.missing", "taken"))
 
     def test_truth_without_maps(self) -> None:
-        for at in self.find_maps_records():
+        for at in self.truth.find(rd.Truth.MAPS):
             self.truth.change(at, {0: rd.Truth.MARK})
         self.expect_error("ran code while it was watched, and the truth has no maps of it")
 

@@ -72,13 +72,6 @@ class Runner(WithFiles):
 
 
 class Images(WithFiles):
-    def find_names(self) -> list[rd.Side]:
-        return [record for record in self.perf.records if record.kind == rd.COMM]
-
-    def find_quiet_time(self) -> int:
-        """Returns a time amid the sampling window, with no act near."""
-        return (int(self.facts["sampling"]) + int(self.facts["stopped"])) // 2
-
     def test_deleted_since(self) -> None:
         self.add_file(self.started)
         self.program.name += " (deleted)"
@@ -106,7 +99,8 @@ class Images(WithFiles):
     def test_samples_in_it(self) -> None:
         """Samples in code that is in a file according to the truth, but in anonymous memory
         according to the capture."""
-        middle = self.find_quiet_time()
+        # The middle of the sampling window, with no act near.
+        middle = (int(self.facts["sampling"]) + int(self.facts["stopped"])) // 2
         late = [sample for sample in self.perf.samples() if sample.time > middle]
         page = late[0].regs[rd.X86_IP] & -PAGE
         # Samples in the kernel have a kernel address.

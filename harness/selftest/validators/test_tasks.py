@@ -58,12 +58,6 @@ class Recorded(Folder):
 
 
 class Identity(Recorded):
-
-    @staticmethod
-    def add_to_word(record: rd.Side, at: int, change: int) -> None:
-        value, = struct.unpack_from("<I", record.body, at)
-        struct.pack_into("<I", record.body, at, value + change)
-
     def test_forks_and_exits(self) -> None:
         """Alters the middle FORK and the middle EXIT, in one way at a time."""
         for kind, name in ((rd.FORK, "fork"), (rd.EXIT, "exit")):
@@ -71,19 +65,20 @@ class Identity(Recorded):
                 record = self.find_records(perf, kind)
                 return record[len(record) // 2]
 
-            def double_record(perf: rd.PerfData) -> None:
-                perf.insert(choose_record(perf).copy())
-
             def delay_record(perf: rd.PerfData) -> None:
                 choose_record(perf).time += 400_000_000
                 perf.sort()
 
             def change_word(at: int) -> Callable[[rd.PerfData], None]:
-                return lambda perf: self.add_to_word(choose_record(perf), at, 1)
+                def add_one(perf: rd.PerfData) -> None:
+                    body = choose_record(perf).body
+                    struct.pack_into("<I", body, at, struct.unpack_from("<I", body, at)[0] + 1)
+                return add_one
             for change, message in (
                     (lambda perf: perf.records.remove(choose_record(perf)),
                      f"{name}.missing: 1 with cause no-record"),
-                    (double_record, rf"{name}.records: 1 with cause (twice|other-time)"),
+                    (lambda perf: perf.insert(choose_record(perf).copy()),
+                     rf"{name}.records: 1 with cause (twice|other-time)"),
                     (delay_record, rf"{name}.records: 1 with cause (other-time|twice)"),
                     (change_word(0), rf"{name}.records: 1 with cause (unknown|other-process)"),
                     (change_word(4), rf"{name}.records: 1 with cause other-parent"),
