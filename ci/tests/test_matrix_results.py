@@ -94,10 +94,6 @@ class Store(Made):
                              "0.5 of 6.1. In DIR/x, DIR/x, DIR: no %s2/y, a%s." % (own, own))
 
 
-def remove_key(record: dict[str, Any], key: str) -> dict[str, Any]:
-    return {name: value for name, value in record.items() if name != key}
-
-
 class Hostile(Made):
     def setUp(self) -> None:
         super().setUp()
@@ -144,7 +140,8 @@ class Hostile(Made):
     def test_malformed_run_folders(self) -> None:
         records: tuple[tuple[str, Any, str], ...] = (
             ("cell.json", [], "cell.json:1: expected an object"),
-            ("cell.json", remove_key(CELL, "kernel"), "6.1: a file lacks 'kernel'"),
+            ("cell.json", {key: CELL[key] for key in CELL if key != "kernel"},
+             "6.1: a file lacks 'kernel'"),
             ("results.jsonl", {"case": "x"}, "results.jsonl:1: case 'x' has no folder"),
             ("facts.jsonl", {"value": 1}, "6.1: a file lacks 'fact'"))
         for file, record, messages in records:

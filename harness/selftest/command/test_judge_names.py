@@ -146,14 +146,12 @@ class Elf(Names):
         self.add_map(ELF + 0x100000, self.library + " (deleted)")
         self.expect_counts(ELF, ELF + 0x100000, missing_file=2)
 
-    def test_other_build_id(self) -> None:
+    def test_build_id_of_the_file_or_another(self) -> None:
+        self.add_map(ELF, self.library)
         self.set_build_id(self.library, "ff" * 20)
-        self.add_map(ELF, self.library)
         self.expect_counts(ELF + self.find_symbol("both"), other_file=1)
-
-    def test_same_build_id(self) -> None:
+        self.perf.drop_samples()
         self.set_build_id(self.library, BUILD_ID)
-        self.add_map(ELF, self.library)
         self.expect_counts(ELF + self.find_symbol("both"), elf=1)
 
     def test_cache_by_build_id(self) -> None:

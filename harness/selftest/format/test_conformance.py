@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from typing import Any, Callable, Iterator
+from typing import Any, Callable
 import unittest
 
 from ci.base import files, process
@@ -48,18 +48,13 @@ def convert_expected(value: Any) -> Any:
     return result
 
 
-def list_files(kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    for path in sorted(glob.glob(os.path.join(SET, kind, "*" + SUFFIX[kind]))):
-        yield path, json.loads(files.read(path[:-len(SUFFIX[kind])] + ".json"))
-
-
 class Readers(unittest.TestCase):
     maxDiff = None
 
     def compare_files(self, kind: str, compare: Callable[..., Any]) -> None:
-        for path, expected in list_files(kind):
+        for path in sorted(glob.glob(os.path.join(SET, kind, "*" + SUFFIX[kind]))):
             with self.subTest(path=os.path.relpath(path, SET)):
-                compare(path, expected)
+                compare(path, json.loads(files.read(path[:-len(SUFFIX[kind])] + ".json")))
 
     def test_procmaps(self) -> None:
         self.compare_files("procmaps", self.compare_procmaps)

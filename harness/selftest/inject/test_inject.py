@@ -46,6 +46,10 @@ class Injecting(Folder):
         perf.records = [*(markers or (self.make_marker(perf),))]
         perf.save(self.input)
 
+    def list_injected(self) -> list[rd.Map]:
+        return [record for record in rd.PerfData.load(self.output).maps()
+                if ".jit/" in record.name]
+
     def list_paths(self) -> list[str]:
         """Returns every path below the folder."""
         return sorted(os.path.relpath(os.path.join(folder, name), self.home)
@@ -183,8 +187,7 @@ class Records(Injecting):
         self.save_capture(perf, self.make_marker(perf, named=7))
         result = self.run_inject()
         self.assertIn("1 records of pids of another namespace", result.stderr)
-        self.assertEqual([(record.pid, record.start) for record in
-                          rd.PerfData.load(self.output).maps() if ".jit/" in record.name],
+        self.assertEqual([(record.pid, record.start) for record in self.list_injected()],
                          [(PID, BASE)])
 
     def test_two_claim_one_dump(self) -> None:
@@ -196,8 +199,7 @@ class Records(Injecting):
                           self.make_marker(perf, time=2))
         result = self.run_inject()
         self.assertIn("process 55 mapped it, too", result.stderr)
-        self.assertEqual([record.pid for record in rd.PerfData.load(self.output).maps()
-                          if ".jit/" in record.name], [PID])
+        self.assertEqual([record.pid for record in self.list_injected()], [PID])
 
     def test_one_dump_by_many_paths(self) -> None:
         """The jitdump is read once, without a warning."""
@@ -209,8 +211,7 @@ class Records(Injecting):
                                   for time, path in enumerate(paths)))
         result = self.run_inject()
         self.assertNotIn("mapped by", result.stderr)
-        self.assertEqual([record.pid for record in rd.PerfData.load(self.output).maps()
-                          if ".jit/" in record.name], [PID])
+        self.assertEqual([record.pid for record in self.list_injected()], [PID])
 
     def test_other_forms_of_the_name(self) -> None:
         """perf does not know Bun's name jit-TID-PID-RANDOM; a removed file is no marker."""
@@ -234,8 +235,7 @@ class Records(Injecting):
         perf.records.insert(0, rd.Record(79, 0, struct.pack("<QQQ", 4, 8, 50)))
         perf.save(self.input)
         self.run_inject()
-        self.assertEqual([record.time for record in rd.PerfData.load(self.output).maps()
-                          if ".jit/" in record.name], [50 + 1000 // 2])
+        self.assertEqual([record.time for record in self.list_injected()], [50 + 1000 // 2])
 
     def test_other_clock(self) -> None:
         self.make_one_load(monotonic=False)
@@ -366,9 +366,8 @@ class ElfFiles(Injecting):
             dump.load(100 + i, BASE + 64 * (i % 10), b"\xc3" * (50 + i), i, f"f{i}")
         self.inject_dump(dump)
         differences = collections.defaultdict(set)
-        for record in rd.PerfData.load(self.output).maps():
-            if ".jit/" in record.name:
-                differences[record.name].add(record.start - record.pgoff)
+        for record in self.list_injected():
+            differences[record.name].add(record.start - record.pgoff)
         self.assertEqual(len(differences), 5)
         self.assertEqual({len(difference) for difference in differences.values()}, {1})
         self.assertEqual({result.pop() % 4096 for result in differences.values()}, {0})
@@ -420,7 +419,7 @@ class ElfFiles(Injecting):
         dump.unwinding(102, 33, True).load(103, BASE + 0x1000 - 32, b"\x90" * 33, 3, "beside")
         self.inject_dump(dump)
         sizes = {find_symbol(record.name, record.pgoff): record.size
-                 for record in rd.PerfData.load(self.output).maps() if ".jit/" in record.name}
+                 for record in self.list_injected()}
         self.assertEqual(sizes["beside"], 33)
         self.assertGreater(sizes["alone"], 33 + len(mj.CIE))
 

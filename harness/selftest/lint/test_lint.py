@@ -47,12 +47,6 @@ def add_cut_load(dump: mj.Made) -> None:
     del dump.raw[-4:]
 
 
-def add_padded_load(dump: mj.Made) -> None:
-    offset = len(dump.raw)
-    dump.load(NOW + 6, 0x4000, CODE + b"\0" * 3, 3, "three")
-    struct.pack_into("<Q", dump.raw, offset + 40, 16)
-
-
 def add_debug_before_load(dump: mj.Made, lines: list[tuple[int, int, str]],
                           more: bytes = b"") -> None:
     offset = len(dump.raw)
@@ -73,10 +67,12 @@ def add_coarse_times(dump: mj.Made) -> None:
         dump.load((NOW // 1000 + 1 + i // 2) * 1000, 0x1000 * (i + 1), CODE, i, f"f{i:03}")
 
 
-def add_load_without_vma(dump: mj.Made) -> None:
-    offset = len(dump.raw)
-    dump.load(NOW + 6, 0x4000, CODE, 3, "three")
-    struct.pack_into("<Q", dump.raw, offset + 24, 0)
+def add_patched_load(at: int, value: int, code: bytes = CODE) -> Spoil:
+    def spoil(dump: mj.Made) -> None:
+        offset = len(dump.raw)
+        dump.load(NOW + 6, 0x4000, code, 3, "three")
+        struct.pack_into("<Q", dump.raw, offset + at, value)
+    return spoil
 
 
 def add_load(**changed: Any) -> Spoil:
@@ -98,7 +94,7 @@ DUMPS: dict[str, Spoil] = {
     "dump.record": add_bad_record,
     "dump.unknown": lambda dump: dump.add(9, NOW + 6, b"new"),
     "dump.close-middle": lambda dump: add_load(time=NOW + 9)(close_dump(dump)),
-    "dump.load-padding": add_padded_load,
+    "dump.load-padding": add_patched_load(40, 16, CODE + b"\0" * 3),
     "dump.debug-order": lambda dump: dump.debug(NOW + 6, 0x2000, [(0x2000, 1, "b.js")]),
     "dump.debug-size": lambda dump: add_debug_before_load(dump, [(0x5000, 1, "a")], b"\1" * 8),
     "dump.debug-range": lambda dump: add_debug_before_load(dump, [(0x5011, 1, "a")]),
@@ -109,7 +105,7 @@ DUMPS: dict[str, Spoil] = {
     "dump.time-order": add_load(time=NOW - 50),
     "code.size": add_load(code=b""),
     "code.address": add_load(addr=2**64 - 64),
-    "dump.vma": add_load_without_vma,
+    "dump.vma": add_patched_load(24, 0),
     "dump.overlap": lambda dump: (add_load()(dump), add_load(addr=0x4008, index=4)(dump)),
     "dump.reuse": add_load(addr=0x2008),
     "dump.index": add_load(index=2**32 + 1),
@@ -217,11 +213,9 @@ class Rules(Linting):
                 self.assertEqual(self.count_rules(self.write_map(GOOD.encode() + line)), {rule: 1})
 
     def test_rules_of_files(self) -> None:
-        complete_dump = close_dump(make_dump())
-        self.assertEqual(self.count_rules(self.write_dump(complete_dump, "jit-1-2-XY")),
-                         {"dump.file-name": 1})
-        self.assertEqual(self.count_rules(self.write_dump(complete_dump, "jit-1.dump")),
-                         {"dump.pid": 1})
+        for name, rule in (("jit-1-2-XY", "dump.file-name"), ("jit-1.dump", "dump.pid")):
+            path = self.write_dump(close_dump(make_dump()), name)
+            self.assertEqual(self.count_rules(path), {rule: 1})
         self.assertEqual(self.count_rules(self.write_dump(close_dump(mj.Made(PID)))).keys(),
                          {"dump.header-clock", "dump.no-load"})
         self.assertEqual(self.count_rules(self.write_map(b"")), {"map.empty": 1})
@@ -337,20 +331,11 @@ class Processes(Linting):
         self.addCleanup(child.communicate)
         assert child.stdout
         pid, addr, at_memfd = map(int, child.stdout.readline().split())
-        self.remove_stale_names(pid)
-        return child, pid, addr, at_memfd
-
-    def remove_stale_names(self, pid: int) -> None:
-        """Removes what a dead process with the same pid left where `lint --pid` looks."""
+        # A dead process with the same pid left these where `lint --pid` looks.
         for path in (f"/tmp/perf-{pid}.map", f"/tmp/jit-{pid}.dump"):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
-
-    def continue_process(self, child: subprocess.Popen[str]) -> None:
-        assert child.stdin and child.stdout
-        child.stdin.write("\n")
-        child.stdin.flush()
-        child.stdout.readline()
+        return child, pid, addr, at_memfd
 
     def lint_process(self, pid: int) -> dict[str, dict[str, int]]:
         return {finding["kind"]: finding["rules"] for finding
@@ -377,19 +362,18 @@ class Processes(Linting):
         self.assertEqual(self.lint_process(pid), {"perf map": {"code.unmapped": 1},
                                                   "process": {"process.unread-map": 1}})
 
-    def write_jitdump(self, pid: int, at: int, time_: int = NOW) -> str:
-        dump = mj.Made(pid).load(time_, at, CODE, 1, "one")
-        struct.pack_into("<Q", dump.raw, 24, NOW - 100)
-        return self.write_dump(dump, "made.dump")
-
     def start_with_dump(self, *more: str, time_: int = NOW) -> tuple[int, str]:
         # The file's name contains the pid, which is known after the start.
         link = self.place("jit.dump")
-        child, pid, addr, at_memfd = self.start_process(link, *more)
-        path = self.place(f"jit-{pid}.dump")
-        os.rename(self.write_jitdump(pid, addr, time_), path)
+        child, pid, addr, _ = self.start_process(link, *more)
+        dump = mj.Made(pid).load(time_, addr, CODE, 1, "one")
+        struct.pack_into("<Q", dump.raw, 24, NOW - 100)
+        path = self.write_dump(dump, f"jit-{pid}.dump")
         os.symlink(path, link)
-        self.continue_process(child)
+        assert child.stdin and child.stdout
+        child.stdin.write("\n")
+        child.stdin.flush()
+        child.stdout.readline()
         return pid, path
 
     def test_jitdump(self) -> None:

@@ -24,6 +24,10 @@ def replace_leaf(leaf: str, words: list[str]) -> str:
     return " ".join(words[:4] + [leaf] + words[5:])
 
 
+def list_causes(result: dict[str, Any]) -> set[tuple[str, str]]:
+    return {(exception["metric"], exception["cause"]) for exception in result["exceptions"]}
+
+
 class Observed(Folder):
     def make_stream(self, fixture: str, *declares: str, names: bool = False) -> None:
         """Copies @fixture into self.dir with a stream, with or without names, for its perf.data."""
@@ -71,23 +75,16 @@ class Observed(Folder):
             lines.append(line)
         self.stream = "\n".join(lines) + "\n"
 
-    def count_callers(self) -> int:
-        """Counts the frames with a name of an emitted function, except the innermost frames."""
-        return sum(word != "?" for line in self.stream.splitlines() if line.startswith("sample ")
-                   for word in line.split(" ")[5:])
-
-    @staticmethod
-    def get_named_callers(result: dict[str, Any]) -> tuple[int, int]:
-        rate = result["metrics"]["callers.right"]
-        return rate["k"], rate["n"]
+    def expect_pass(self) -> dict[str, Any]:
+        result = self.judge()
+        self.assertEqual(result["outcome"], "PASS", result["why"])
+        return result
 
     def expect_exceptions(self, *expected: tuple[str, str]) -> dict[str, Any]:
         """Expects a FAIL with exactly these exceptions, each (metric, cause)."""
         result = self.judge()
         self.assertEqual(result["outcome"], "FAIL", result["why"])
-        exceptions = {(exception["metric"], exception["cause"]) for exception
-                      in result["exceptions"]}
-        self.assertEqual(exceptions, set(expected), result["why"])
+        self.assertEqual(list_causes(result), set(expected), result["why"])
         return result
 
 
@@ -101,8 +98,7 @@ class Healthy(Observed):
                              os.path.join(FIXTURES, fixture)], timeout=240)
                 before = json.loads(files.read(out))
                 self.make_stream(fixture)
-                result = self.judge()
-                self.assertEqual(result["outcome"], "PASS", result["why"])
+                result = self.expect_pass()
                 self.assertEqual(result["verdicts"]["chain"], before["verdicts"]["chain"])
                 self.assertEqual(result["skipped"]["modes"], "no-records")
                 self.assertNotIn("broken_stacks", result["skipped"])
@@ -111,8 +107,7 @@ class Healthy(Observed):
         for fixture in ("reuse", "growth", "anon"):
             with self.subTest(fixture):
                 self.make_stream(fixture, names=True)
-                result = self.judge()
-                self.assertEqual(result["outcome"], "PASS", result["why"])
+                result = self.expect_pass()
                 self.assertEqual(result["metrics"]["names.right"]["k"], 40)
                 if fixture == "anon":
                     self.assertGreater(result["metrics"]["callers.right"]["k"], 20)
@@ -122,12 +117,15 @@ class Healthy(Observed):
                                         ("witness", 475, 344)):
             with self.subTest(fixture):
                 self.make_stream(fixture, "no-addresses", "no-mappings", names=True)
-                result = self.judge()
-                self.assertEqual(result["outcome"], "PASS", result["why"])
+                result = self.expect_pass()
                 self.assertEqual(result["metrics"]["judged.chain"]["k"], count)
                 self.assertEqual(result["skipped"]["broken_stacks"], "no-addresses")
-                self.assertEqual(self.count_callers(), callers)
-                self.assertEqual(self.get_named_callers(result), (callers, callers))
+                # Names of emitted functions in frames that are not innermost.
+                self.assertEqual(sum(word != "?" for line in self.stream.splitlines()
+                                     if line.startswith("sample ")
+                                     for word in line.split(" ")[5:]), callers)
+                rate = result["metrics"]["callers.right"]
+                self.assertEqual((rate["k"], rate["n"]), (callers, callers))
 
     def test_names_of_leaves(self) -> None:
         """An innermost frame without a name counts as unnamed. A native function's name is allowed
@@ -147,8 +145,7 @@ class Healthy(Observed):
             for fixture in ("anon", "memfd", "reuse", "witness"):
                 with self.subTest(fixture + " ".join(declares)):
                     self.make_stream(fixture, *declares, names="no-addresses" in declares)
-                    result = self.judge()
-                    self.assertEqual(result["outcome"], "PASS", result["why"])
+                    result = self.expect_pass()
                     self.assertEqual(result["metrics"]["judged.chain"]["k"],
                                      475 if fixture == "witness" else 40)
                     self.assertEqual(result["skipped"]["broken_stacks"], "no-time")
@@ -164,8 +161,7 @@ class Healthy(Observed):
 
     def test_skips_by_name(self) -> None:
         self.make_stream("anon", "no-mappings", "no-tasks")
-        result = self.judge()
-        self.assertEqual(result["outcome"], "PASS", result["why"])
+        result = self.expect_pass()
         self.assertEqual(result["skipped"]["mapping_coverage"], "no-mappings")
         self.assertEqual(result["skipped"]["tasks"], "no-tasks")
 
@@ -177,7 +173,7 @@ class Healthy(Observed):
             self.change_samples(lambda words: "\n".join(
                 (" ".join(words), " ".join([*words[:2], "1", "1", *words[4:]]))), 9)
             if declares:
-                self.assertEqual(self.judge()["outcome"], "PASS")
+                self.expect_pass()
             else:
                 self.expect_exceptions(("samples", "unwatched"),
                                        ("tasks.strangers", "other-process"))
@@ -187,7 +183,7 @@ class Healthy(Observed):
         lines = self.stream.splitlines(keepends=True)
         index = next(i for i, line in enumerate(lines) if line.startswith("comm "))
         self.stream = "".join(lines[:index] + lines[:index - 1:-1])
-        self.assertEqual(self.judge()["outcome"], "PASS")
+        self.expect_pass()
 
 
 class Wrong(Observed):
@@ -261,9 +257,7 @@ class Wrong(Observed):
             lambda match: f"0x{match[1]}={first.setdefault(match[1][:-2], match[2])}", self.stream)
         match = self.judge()
         self.assertLess(match["metrics"]["names.right"]["k"], 40)
-        self.assertIn(("names.wrong", "stale"),
-                      {(exception["metric"], exception["cause"]) for exception
-                       in match["exceptions"]})
+        self.assertIn(("names.wrong", "stale"), list_causes(match))
 
     def test_one_sum_loses_the_root(self) -> None:
         self.make_stream("witness", "no-time", "no-threads")
@@ -304,8 +298,7 @@ class Wrong(Observed):
         below = sum(map(int, re.findall(r"(?m)^sample (\d+) \d+ - do_syscall_64 program",
                                         self.stream)))
         result = self.judge()
-        self.assertIn(("samples", "below"), {(exception["metric"], exception["cause"])
-                                             for exception in result["exceptions"]})
+        self.assertIn(("samples", "below"), list_causes(result))
         self.assertEqual(result["metrics"]["samples.impossible"]["k"], below)
 
     def test_sums_misnamed(self) -> None:

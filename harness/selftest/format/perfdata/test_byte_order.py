@@ -113,21 +113,14 @@ class Swapped(Folder):
 
 
 class Old(Swapped):
-    def make_perf(self, records: list[Any]) -> rd.PerfData:
+    def make_perf_with_sample(self, kind: int, name: bytes, misc: int = rd.USER) -> rd.PerfData:
         perf = rd.PerfData([rd.Attr.make(rd.IP | rd.TID | rd.TIME, [7])], [])
-        perf.records += records
-        return perf
-
-    def make_mmap(self, perf: rd.PerfData, kind: int, name: bytes, misc: int = rd.USER) -> Any:
         identity = struct.pack("<IIQQ", 8, 1, 99, 0) if kind == rd.MMAP2 else b""
         body = struct.pack("<IIQQQ", PID, PID, CODE, 0x1000, 0) + identity + name
-        return perf.side(kind, body + bytes(8 - len(name) % 8), 10, misc, PID, PID)
-
-    def make_perf_with_sample(self, kind: int, name: bytes, misc: int = rd.USER) -> rd.PerfData:
-        perf = self.make_perf([])
+        mapping = perf.side(kind, body + bytes(8 - len(name) % 8), 10, misc, PID, PID)
         sample = rd.Sample.make(perf.attrs[0], pid=PID, tid=PID)
         sample.ip, sample.time = CODE + 4, 40
-        perf.records += [self.make_mmap(perf, kind, name, misc), sample]
+        perf.records += [mapping, sample]
         return perf
 
     def test_mmap2_without_protection(self) -> None:
