@@ -31,25 +31,22 @@ class Tools(Made):
     def setUp(self) -> None:
         super().setUp()
         self.jitproof = self.write(FAKE, "jitproof", runs=True)
-        self.add_fetched("trixie", "6.12.107", "libelf1_1_amd64", "linux-perf_6.12.107-1_amd64")
+        self.write(json.dumps({"version": "6.12.107", "packages": [
+            "libelf1_1_amd64", "linux-perf_6.12.107-1_amd64"]}), "perf", "trixie", "fetched.json")
         self.run_dir("made", [make_case("a/one", "CRASH", "words", crashed="SIGSEGV"),
                               make_case("a/two")],
                      [], cpus=2)
         os.unlink(self.place("made", "6.1", "cell.json"))
         self.write("", "calls")
 
-    def add_fetched(self, suite: str, version: str, *packages: str) -> None:
-        self.write(json.dumps({"version": version, "packages": packages}),
-                   "perf", suite, "fetched.json")
-
-    def run_tools(self, *arguments: str, run: str = "made/6.1", status: int = 0,
-                  perf: str = "6.12") -> subprocess.CompletedProcess[str]:
+    def run_tools(self, *arguments: str, run: str = "made/6.1",
+                  status: int = 0) -> subprocess.CompletedProcess[str]:
         variables = {"CALLS": self.place("calls"), "RUN": self.place(run) if run else "",
                 "STATUS": str(status)}
         with unittest.mock.patch.dict(os.environ, variables):
             return run_matrix("tools", "--jitproof", self.jitproof, "--perf-dir",
-                              self.place("perf"),
-                              "-o", self.place("out"), "--perf", perf, *arguments)
+                              self.place("perf"), "-o", self.place("out"), "--perf", "6.12",
+                              *arguments)
 
     def test_run_of_a_cell(self) -> None:
         result = self.run_tools("--case", "a/*", "--seed", "7", status=1)

@@ -47,10 +47,10 @@ class Explained(judged.Made):
         for number in range(SAMPLES):
             self.add_sample(addresses[number % len(addresses)], pid=PID, time=time + 1000 * number)
 
-    def add_memory(self, name: str = "//anon", at: tuple[int, ...] = (CODE + 4,)) -> None:
+    def add_memory(self, name: str = "//anon") -> None:
         """Maps memory of that name and adds samples in it."""
         self.add_map(name)
-        self.add_samples(*at)
+        self.add_samples(CODE + 4)
 
     def write_below_root(self, path: str, text: str) -> str:
         place = self.root + path

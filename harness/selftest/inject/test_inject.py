@@ -101,9 +101,9 @@ class Records(Injecting):
         perf.save(self.input)
         return perf
 
-    def list_maps(self, name: str = "//anon") -> list[str]:
+    def list_anonymous(self) -> list[str]:
         return [record.range() for record in rd.PerfData.load(self.output).maps()
-                if record.name == name]
+                if record.name == "//anon"]
 
     def test_all_stay(self) -> None:
         """The output keeps ids, features and records of the input, and adds records between."""
@@ -139,7 +139,7 @@ class Records(Injecting):
                                ("cut", [first, added])):
             with self.subTest(mode):
                 result = self.run_inject(f"--anon={mode}")
-                self.assertEqual(self.list_maps(), expected)
+                self.assertEqual(self.list_anonymous(), expected)
                 self.assertIn(f"anonymous executable records: 2 before, {len(expected)} after",
                               result.stdout)
 
@@ -147,7 +147,7 @@ class Records(Injecting):
         """The parts of the new mapping beside the code get a record each."""
         self.make_one_load(lambda perf: perf.map(PID, BASE, 0x80, "//anon", 110, prot=7))
         self.run_inject()
-        self.assertEqual(self.list_maps(),
+        self.assertEqual(self.list_anonymous(),
                          [f"{BASE:x}-{BASE + 0x80:x}", f"{BASE:x}-{BASE + 0x40:x}",
                           f"{BASE + 0x60:x}-{BASE + 0x80:x}"])
         pgoffs = [record.pgoff for record in rd.PerfData.load(self.output).maps()
@@ -160,7 +160,7 @@ class Records(Injecting):
         self.make_one_load(lambda perf: perf.fork(PID, PID, 105, tid=PID + 1),
                            lambda perf: perf.map(PID, BASE, 0x80, "//anon", 110, tid=PID + 1))
         self.run_inject()
-        self.assertEqual(self.list_maps(), [f"{BASE:x}-{BASE + 0x80:x}"])
+        self.assertEqual(self.list_anonymous(), [f"{BASE:x}-{BASE + 0x80:x}"])
 
     def test_grandchild(self) -> None:
         """Code of the grandparent is cut out of the grandchild's records, too."""
@@ -168,7 +168,7 @@ class Records(Injecting):
                            lambda perf: perf.fork(PID + 2, PID + 1, 106),
                            lambda perf: perf.map(PID + 2, BASE, 0x100, "//anon", 110))
         self.run_inject("--anon=cut")
-        self.assertEqual(self.list_maps(), [f"{BASE:x}-{BASE + 0x80:x}",
+        self.assertEqual(self.list_anonymous(), [f"{BASE:x}-{BASE + 0x80:x}",
                                             f"{BASE + 0x80:x}-{BASE + 0x100:x}"])
 
     def test_other_process(self) -> None:
@@ -177,7 +177,7 @@ class Records(Injecting):
                            lambda perf: perf.map(PID + 1, BASE, 0x100, "//anon", 110))
         for mode in ("keep", "strip", "cut"):
             self.run_inject(f"--anon={mode}")
-            self.assertEqual(self.list_maps()[-1], f"{BASE:x}-{BASE + 0x100:x}")
+            self.assertEqual(self.list_anonymous()[-1], f"{BASE:x}-{BASE + 0x100:x}")
 
     def test_namespace(self) -> None:
         """The jitdump has the pid 7 of an inner namespace; the output has the capture's pid."""

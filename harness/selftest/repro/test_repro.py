@@ -40,9 +40,9 @@ def get_seen_lines(readme: str) -> list[str]:
 
 
 class Packing(Folder):
-    def copy_fixture(self, name: str = "anon", study: str = "fixture") -> str:
+    def copy_fixture(self, name: str = "anon") -> str:
         """Copies a fixture as a run directory with one case."""
-        target = self.place("run", study, name)
+        target = self.place("run", "fixture", name)
         shutil.copytree(os.path.join(FIXTURES, name), target)
         return target
 
@@ -411,16 +411,12 @@ class Hostile(Packing):
 class Elsewhere(Packing):
     """Tests an archive on a machine that has only a shell and coreutils."""
 
-    def list_libraries(self, program: str) -> list[str]:
-        result = process.run(["ldd", program])
-        return re.findall(r"(?:=> |^\t)(/\S+) \(", result.stdout, re.M)
-
     def make_root(self) -> str:
         root = self.place("root")
         for program in ("sh", *COREUTILS):
             path = shutil.which(program)
-            for file, target in [(path, f"/bin/{program}"),
-                                 *((library, library) for library in self.list_libraries(path))]:
+            libraries = re.findall(r"(?:=> |^\t)(/\S+) \(", process.run(["ldd", path]).stdout, re.M)
+            for file, target in [(path, f"/bin/{program}"), *zip(libraries, libraries)]:
                 os.makedirs(os.path.dirname(root + target), exist_ok=True)
                 shutil.copy(os.path.realpath(file), root + target)
         # If these libraries were there, an archive without them would pass the test.

@@ -33,10 +33,9 @@ class Made:
         return self.add(LOAD, time, struct.pack("<IIQQQQ", pid, pid, addr, addr, len(code), index) +
                         name.encode() + b"\0" + code)
 
-    def move(self, time: int, old: int, new: int, size: int, index: int,
-             pid: int | None = None) -> Made:
-        pid = self.pid if pid is None else pid
-        return self.add(MOVE, time, struct.pack("<IIQQQQQ", pid, pid, new, old, new, size, index))
+    def move(self, time: int, old: int, new: int, size: int, index: int) -> Made:
+        return self.add(MOVE, time, struct.pack("<IIQQQQQ", self.pid, self.pid, new, old, new, size,
+                                                index))
 
     def debug(self, time: int, addr: int, lines: list[tuple[int, int, str]]) -> Made:
         """Adds source lines, each (address, line, file)."""

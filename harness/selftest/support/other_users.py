@@ -93,12 +93,12 @@ class OtherUsers(Folder):
         return ["--expected", self.fixture_path("expected")]
 
     @staticmethod
-    def hand_over(path: str, user: int = USER) -> str:
-        """Makes @path and everything below it the property of @user."""
-        os.lchown(path, user, user)
+    def hand_over(path: str) -> str:
+        """Makes @path and everything below it the property of the attacker."""
+        os.lchown(path, USER, USER)
         for folder, folders, names in os.walk(path):
             for name in folders + names:
-                os.lchown(os.path.join(folder, name), user, user)
+                os.lchown(os.path.join(folder, name), USER, USER)
         return path
 
     def attacker_path(self, *names: str) -> str:

@@ -192,11 +192,10 @@ class Recorded(Folder):
                 if any(record.start <= start < record.start + record.size
                        for start, _ in self.list_functions()) and record.prot & rd.EXECUTE]
 
-    def make_record(self, kind: int, payload: bytes, time: int | None = None) -> rd.Side:
-        """Returns a new record of the sampling event at @time; by default at the start of
-        sampling."""
+    def make_record(self, kind: int, payload: bytes) -> rd.Side:
+        """Returns a new record of the sampling event at the start of sampling."""
         attrs, self.perf.attrs = self.perf.attrs, self.perf.attrs[:1]
-        record: rd.Side = self.perf.side(kind, payload, time or int(self.facts["sampling"]))
+        record: rd.Side = self.perf.side(kind, payload, int(self.facts["sampling"]))
         self.perf.attrs = attrs
         return record
 

@@ -57,14 +57,12 @@ class Stream:
         return sorted({frame.rpartition("=")[2] for frame in frames
                        if "=" in frame or not (frame.startswith("0x") or frame == NATIVE)})
 
-    def change_addresses(self, change: Callable[[int], int], first: int = 0,
-                         last: int = 9999) -> None:
+    def change_addresses(self, change: Callable[[int], int], first: int = 0) -> None:
         def move_frame(frame: str) -> str:
             address, separator, name = frame.partition("=")
             return "%#x" % change(int(address, 16)) + separator + name
 
-        self.change_frames(lambda frames: [move_frame(frame) if first <= offset < last else frame
-                                           for offset, frame in enumerate(frames)])
+        self.change_frames(lambda frames: frames[:first] + [*map(move_frame, frames[first:])])
 
     def change_times(self, change: Callable[[int], int]) -> None:
         self.change_samples(lambda line, _: [[line[0], str(change(int(line[1]))), *line[2:]]])
