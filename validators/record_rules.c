@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "harness/base/digest.h"
 #include "harness/base/map.h"
@@ -21,7 +22,7 @@ enum { RECORD_MOST = UINT16_MAX };
 struct record_order {
 	uint64_t born;   /* time at which its FORK was complete */
 	uint64_t wrote;  /* time at which its last FORK or EXIT record was complete */
-	uint64_t ended;  /* time of its own EXIT; its events end before that */
+	uint64_t ended;  /* time of its own EXIT; its events end before that. 0: it runs */
 	uint64_t time;   /* time of its last sideband record */
 	uint64_t digest; /* digest of the record at @time */
 };
@@ -33,6 +34,7 @@ struct record_rules {
 	struct jp_map events;    /* tid, attr and CPU -> the event's id */
 	struct jp_map addresses; /* addresses of breakpoints -> numbers that replace the attr's */
 	uint64_t records, nr_bad;
+	uint64_t nr_exited; /* impossible samples in the kernel after the thread's EXIT record */
 };
 
 /* Returns whether the kernel wrote the record; synthesized records have no event. */
@@ -160,6 +162,16 @@ static const char *check_dump(const struct record_rules *rules, const struct jp_
 		       : NULL;
 }
 
+/* Returns whether @event, a sample with the number of a thread that wrote its EXIT record, is
+ * impossible. do_exit() does not return to user space, and perf_event_exit_task_context() stops a
+ * task's events before it writes the record. Two kinds of kernel samples are possible. An event for
+ * a CPU samples the thread until it leaves that CPU. A thread that calls exec gets the number of
+ * the first thread in de_thread(), and its COMM record follows. */
+static bool is_impossible_after_exit(const struct jp_event *event)
+{
+	return event->sample.user || (event->asked->inherit && event->tid != event->pid);
+}
+
 /* Returns the cause if the thread's records are out of order. A task does not run before its FORK
  * is written, and the thread that writes it does nothing else meanwhile: perf_event_task_output()
  * sets the record's time first, then the time in its body. */
@@ -174,8 +186,8 @@ static const char *find_disorder(const struct record_rules *rules, struct record
 		return "before-fork"; /* Only for our events, which tasks inherit: events for CPUs
 					 exist longer than a task. */
 	if (event->type == JP_EVENT_SAMPLE)
-		return rules->view->evidence->info.first_enabled && event->asked->inherit &&
-				       order->ended && order->ended + slack < event->time
+		return order->ended && order->ended + slack < event->time &&
+				       is_impossible_after_exit(event)
 			       ? "after-exit"
 			       : NULL;
 	if (time < order->wrote)
@@ -189,10 +201,10 @@ static const char *find_disorder(const struct record_rules *rules, struct record
 		return "twice";
 	order->time = event->time;
 	order->digest = digest;
-	/* A thread that calls exec gets the pid as tid, so the EXIT of the first thread proves
-	 * nothing. */
-	if (event->type == JP_EVENT_EXIT && event->tid != event->pid)
+	if (event->type == JP_EVENT_EXIT)
 		order->ended = event->time;
+	else if (event->type == JP_EVENT_COMM && event->comm.exec)
+		order->ended = 0;
 	return NULL;
 }
 
@@ -277,13 +289,16 @@ static int check_live_record(struct record_rules *rules, const struct jp_event *
 
 static int report(struct record_rules *rules, const char *cause, const struct jp_event *event)
 {
-	rules->nr_bad++;
-	return jp_findings_count_failure(&rules->view->findings, "records.bad", cause,
-					 "record of type %" PRIu32 " at %" PRIu64 " of %" PRIu32
-					 "/%" PRIu32 ", event %" PRIu32 " with id %" PRIu64
-					 " on CPU %" PRIu32,
-					 event->record_type, event->time, event->pid, event->tid,
-					 event->attr, event->id, event->cpu);
+	const bool is_exited = !strcmp(cause, "after-exit") && !event->sample.user;
+
+	rules->nr_bad += !is_exited;
+	rules->nr_exited += is_exited;
+	return jp_findings_count_failure(
+		&rules->view->findings, is_exited ? "records.exited" : "records.bad", cause,
+		"record of type %" PRIu32 " at %" PRIu64 " of %" PRIu32 "/%" PRIu32
+		", event %" PRIu32 " with id %" PRIu64 " on CPU %" PRIu32,
+		event->record_type, event->time, event->pid, event->tid, event->attr, event->id,
+		event->cpu);
 }
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)
@@ -310,6 +325,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 	const struct record_rules *rules = view->state;
 
 	jp_findings_add_rate(&view->findings, "records.bad", rules->nr_bad, rules->records);
+	jp_findings_add_count(&view->findings, "records.exited", rules->nr_exited);
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 passes."""
 
 import copy
+import re
 import struct
 from typing import Any
 
@@ -11,7 +12,7 @@ from harness.selftest.support.recorded import Recorded
 
 KSYMBOL, BPF_EVENT = 17, 18
 # Flags of an attr; KSYMBOLS requests both kinds of records above.
-KSYMBOLS, DATA = 1 << 29 | 1 << 30, 1 << 17
+KSYMBOLS, DATA, INHERIT = 1 << 29 | 1 << 30, 1 << 17, 1 << 1
 
 
 class Rules(Recorded):
@@ -87,3 +88,62 @@ class Rules(Recorded):
         end = (sample.regs[rd.X86_SP] + len(sample.stack)) % 4096
         del sample.stack[-end:]
         self.assertNotIn("dump-copied", self.judge()[1])
+
+
+class AfterExit(Recorded):
+    """Samples after the EXIT record of their thread, in a capture that does not state when it
+    enabled its first event, as perf's captures."""
+
+    fixture = "clock"
+    is_first_thread = False
+
+    def setUp(self) -> None:
+        super().setUp()
+        del self.facts["first_enabled"]
+        self.last = [one for one in self.perf.samples() if one.misc & 7 == rd.USER
+                     and (one.pid == one.tid) == self.is_first_thread][-1]
+        # The thread's last two samples follow its EXIT record.
+        self.late = [one for one in self.perf.samples() if one.tid == self.last.tid][-2:]
+        for one in self.late:
+            one.misc = one.misc & ~7 | rd.USER
+        pid, tid, self.time = self.last.pid, self.last.tid, self.late[0].time - 1
+        task = struct.pack("<IIIIQ", pid, pid, tid, pid, self.time)
+        self.perf.insert(self.perf.side(rd.EXIT, task, self.time, pid=pid, tid=tid))
+
+    def expect_late(self, bad: int, exited: int) -> None:
+        text = self.judge()[1]
+        for metric, count in (("records.bad", bad), ("records.exited", exited)):
+            found = re.findall(rf"(?m)^# {metric}: (\d+) with cause after-exit", text)
+            self.assertEqual(set(found), {str(count)} if count else set(), text)
+
+    def test_user_samples(self) -> None:
+        """No thread returns from do_exit() to user space."""
+        self.expect_late(2, 0)
+        for attr in self.perf.attrs:
+            attr.flags &= ~INHERIT
+        self.expect_late(2, 0)
+
+    def test_kernel_samples(self) -> None:
+        """The events of a task stop before its EXIT record; those of a CPU do not."""
+        for one in self.late:
+            one.misc = one.misc & ~7 | rd.KERNEL
+        self.expect_late(0, 2)
+        for attr in self.perf.attrs:
+            attr.flags &= ~INHERIT
+        self.expect_late(0, 0)
+
+
+class AfterFirstExit(AfterExit):
+    """A thread that calls exec gets the number of the first thread, and its COMM record follows."""
+
+    fixture = "gated"
+    is_first_thread = True
+
+    def test_kernel_samples(self) -> None:
+        for one in self.late:
+            one.misc = one.misc & ~7 | rd.KERNEL
+        self.expect_late(0, 0)
+
+    def test_exec(self) -> None:
+        self.perf.insert(self.perf.comm(self.last.pid, self.last.tid, "new", self.time + 1, True))
+        self.expect_late(0, 0)
