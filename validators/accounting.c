@@ -255,10 +255,11 @@ static int add_share(struct accounting *state, enum jp_sample_class class, uint6
 }
 
 /* Adds the share of each class, with its upper bound (sample_class.h). Some samples are expected of
- * processes that have not announced themselves, and from the time in which events are disabled. */
+ * processes that have not announced themselves. Samples outside of the window are bounded by the
+ * time in which events are enabled and disabled alone. */
 static int add_shares(struct accounting *state)
 {
-	static const double old_edge = 0.05, outside = 0.003, kernel = 0.003;
+	static const double old_edge = 0.05, kernel = 0.003;
 	const double unwatched =
 		state->evidence->declared.system_wide ? 1 : JP_SAMPLE_UNWATCHED_USUAL;
 	const struct jp_truth *truth = state->evidence->truth;
@@ -275,7 +276,7 @@ static int add_shares(struct accounting *state)
 	int failed = add_share(state, JP_SAMPLE_ASTRAY, within, JP_SAMPLE_ASTRAY_USUAL)
 		       ?: add_share(state, JP_SAMPLE_BELOW, within, JP_SAMPLE_BELOW_USUAL)
 		       ?: add_share(state, JP_SAMPLE_EDGE, within, edge)
-		       ?: add_share(state, JP_SAMPLE_OUTSIDE, total, outside)
+		       ?: add_share(state, JP_SAMPLE_OUTSIDE, total, 0)
 		       ?: add_share(state, JP_SAMPLE_KERNEL, total, kernel)
 		       ?: add_share(state, JP_SAMPLE_UNWATCHED, total, unwatched);
 

@@ -99,6 +99,18 @@ class Switching(Recorded):
         del self.facts["first_enabled"]
         self.expect_pass()
 
+    def test_single_late_sample(self) -> None:
+        """One of 351 samples comes after `stopped`, and the events were off by then."""
+        samples = self.perf.samples()
+        last = samples[-1]
+        last.ip = last.regs[rd.X86_IP] = last.chain[last.user()] = self.find_libc()
+        self.facts["stopped"] = str(samples[-2].time)
+        self.add_watched_cpus()
+        self.substitute("watched", "^ending .*$", "ending " + self.facts["stopped"])
+        self.expect_only(self.expect_fail(self.match_count(1, "samples", "outside")), "samples")
+        self.put_text("watched", self.read_text("watched") + "silent %d\n" % last.time)
+        self.expect_pass()
+
     def test_stopping_takes_its_time(self) -> None:
         """Samples after `stopped` are excused until `silent`, when the last event is off."""
         samples = self.perf.samples()
