@@ -57,6 +57,8 @@ add("node-plain-6.12", "no-name-source", run_node())
 add("node-not-injected-6.1", "jitdump-not-injected", run_node("--perf-prof"))
 add("node-dump-gone-7.2", "jitdump-file-gone", run_node("--perf-prof"),
     after=Bench.remove_jitdumps)
+add("node-dump-deleted-6.12", "stacks:- names:jitdump-file-gone",
+    run_node(*DUMP, "--perf-prof-delete-file"))
 add("node-dwarf-6.1", "no-cfi-for-jit", run_node("--perf-basic-prof"), record=DUMPS)
 add("node-jitless-6.1", "interpreter", run_node("--jitless"))
 # Node copies its text to anonymous memory, where perf finds no names for its own functions.
@@ -134,6 +136,9 @@ def run_php(*options: str) -> Prepare:
 
 add("php-jit-6.1", "jit-no-frame-pointer no-name-source", run_php(*PHP_JIT))
 add("php-jit-map-7.3", "jit-no-frame-pointer", run_php(*PHP_JIT, *PHP_MAP))
+# The option for a jitdump makes a perf map, too.
+add("php-jit-dump-6.12", "stacks:jit-no-frame-pointer names:-",
+    run_php(*PHP_JIT, "-d", "opcache.jit_debug=32"))
 add("php-interpreter-6.1", "interpreter", run_php(), record=make_dump_options(32768, 99))
 
 PYTHON_DEBIAN = run_script("/usr/bin/python3.11", "python3.11", scripts.PYTHON, "hot.py")
