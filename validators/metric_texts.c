@@ -86,7 +86,6 @@ static const struct jp_metric_text metric_texts[] = {
 	{"acts.mremap", "mremap() calls, which the kernel does not record"},
 	{"records.acts", "mapping records that no operation explains"},
 	{"records.bad", "records that the kernel cannot have written"},
-	{"records.exited", "kernel samples after the events of their thread stopped"},
 	{"coverage.samples", "samples in a known and right mapping"},
 	{"coverage.unmapped", "samples in no known mapping"},
 	{"coverage.area", "executable memory in a known mapping, KiB x ms"},

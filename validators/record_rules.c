@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "harness/base/digest.h"
 #include "harness/base/map.h"
@@ -34,7 +33,6 @@ struct record_rules {
 	struct jp_map events;    /* tid, attr and CPU -> the event's id */
 	struct jp_map addresses; /* addresses of breakpoints -> numbers that replace the attr's */
 	uint64_t records, nr_bad;
-	uint64_t nr_exited; /* impossible samples in the kernel after the thread's EXIT record */
 };
 
 /* Returns whether the kernel wrote the record; synthesized records have no event. */
@@ -167,9 +165,10 @@ static const char *check_dump(const struct record_rules *rules, const struct jp_
  * task's events before it writes the record. Two kinds of kernel samples are possible. An event for
  * a CPU samples the thread until it leaves that CPU. A thread that calls exec gets the number of
  * the first thread in de_thread(), and its COMM record follows. */
-static bool is_impossible_after_exit(const struct jp_event *event)
+static bool is_impossible_after_exit(const struct record_rules *rules, const struct jp_event *event)
 {
-	return event->sample.user || (event->asked->inherit && event->tid != event->pid);
+	return event->sample.user || (event->asked->inherit && event->tid != event->pid &&
+				      !rules->view->evidence->declared.system_wide);
 }
 
 /* Returns the cause if the thread's records are out of order. A task does not run before its FORK
@@ -187,7 +186,7 @@ static const char *find_disorder(const struct record_rules *rules, struct record
 					 exist longer than a task. */
 	if (event->type == JP_EVENT_SAMPLE)
 		return order->ended && order->ended + slack < event->time &&
-				       is_impossible_after_exit(event)
+				       is_impossible_after_exit(rules, event)
 			       ? "after-exit"
 			       : NULL;
 	if (time < order->wrote)
@@ -289,16 +288,13 @@ static int check_live_record(struct record_rules *rules, const struct jp_event *
 
 static int report(struct record_rules *rules, const char *cause, const struct jp_event *event)
 {
-	const bool is_exited = !strcmp(cause, "after-exit") && !event->sample.user;
-
-	rules->nr_bad += !is_exited;
-	rules->nr_exited += is_exited;
-	return jp_findings_count_failure(
-		&rules->view->findings, is_exited ? "records.exited" : "records.bad", cause,
-		"record of type %" PRIu32 " at %" PRIu64 " of %" PRIu32 "/%" PRIu32
-		", event %" PRIu32 " with id %" PRIu64 " on CPU %" PRIu32,
-		event->record_type, event->time, event->pid, event->tid, event->attr, event->id,
-		event->cpu);
+	rules->nr_bad++;
+	return jp_findings_count_failure(&rules->view->findings, "records.bad", cause,
+					 "record of type %" PRIu32 " at %" PRIu64 " of %" PRIu32
+					 "/%" PRIu32 ", event %" PRIu32 " with id %" PRIu64
+					 " on CPU %" PRIu32,
+					 event->record_type, event->time, event->pid, event->tid,
+					 event->attr, event->id, event->cpu);
 }
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)
@@ -325,7 +321,6 @@ static int end(struct jp_view *view, struct jp_error *err)
 	const struct record_rules *rules = view->state;
 
 	jp_findings_add_rate(&view->findings, "records.bad", rules->nr_bad, rules->records);
-	jp_findings_add_count(&view->findings, "records.exited", rules->nr_exited);
 	return 0;
 }
 

@@ -405,8 +405,6 @@ static const struct jp_excuse excuses[] = {
 	 "a capture of all CPUs contains other processes, also before the workload starts"},
 	{"all-cpus.released", "-a", "tasks.strangers", "released", "modes.ended",
 	 "a capture of all CPUs samples a thread even after it was released"},
-	{"all-cpus.ended", "-a", "records.exited", "after-exit", NULL,
-	 "a capture of all CPUs samples an exiting thread in the kernel until it leaves the CPU"},
 	{"all-cpus.records", "-a",
 	 "comm.records fork.records exit.records mappings.unknown injected.mappings inject.stray",
 	 "other-process unwatched", NULL, "a capture of all CPUs contains other processes"},
