@@ -78,8 +78,8 @@ static bool has_no_known_mapping(const struct gate_names *gate, const struct jp_
 	return true;
 }
 
-/* For each announcement up to @time: stores whether the capture had any mapping of the
- * announcement's snapshot before the records of the backfill. */
+/* For each process that announced itself up to @time: stores whether perf.data has one of its
+ * mappings before the records that jitproof synthesized from its /proc/PID/maps. */
 static int advance_to(struct jp_view *view, uint64_t time)
 {
 	const struct jp_intervals *intervals = &view->evidence->intervals;

@@ -176,7 +176,7 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	return judge_added_record(state, event);
 }
 
-/* Reports loads without an added record, but only of dumps that were injected. */
+/* Reports code loads for which inject added no mapping record, of injected jitdumps only. */
 static int judge_absent_loads(struct injected_code *state)
 {
 	uint64_t absent = 0, nr_loads = 0;

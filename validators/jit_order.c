@@ -29,7 +29,7 @@ struct jit_order_state {
 	struct jp_naming naming;
 	struct jp_code_loads loads;
 	struct jp_incarnations incarnations;
-	struct order_side before, after, *side; /* @side: that of the current file */
+	struct order_side before, after, *side; /* @side: @before or @after, for the current file */
 	bool in_files, in_memory; /* whether there is code in files, which needs no name, and code
 				     that needs one */
 	bool needs_names;         /* whether samples may need names: code in memory runs */

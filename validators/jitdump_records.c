@@ -246,7 +246,8 @@ static int end_dump(struct jitdump_records *state)
 
 	/* A workload publishes lines of either all or none of its functions. */
 	if (!failed && state->lined && state->lined != state->loads)
-		failed = report(state, &lines, "other-lines", "some LOADs have lines, others none");
+		failed = report(state, &lines, "other-lines",
+				"some LOADs have line numbers, others none");
 	state->closed = false;
 	state->loads = state->lined = 0;
 	return failed;

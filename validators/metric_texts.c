@@ -106,7 +106,7 @@ static const struct jp_metric_text metric_texts[] = {
 	{"mappings.told", "right pieces of memory in the profiler's observations"},
 	{"mappings.generation", "records with a wrong inode generation"},
 	{"snapshots.missing", "executable memory that the copied maps lack"},
-	{"snapshots.invented", "lines of the copied maps that were not there"},
+	{"snapshots.invented", "lines of the copied maps that match no mapping"},
 	{"elf.files", "kept ELF files that are missing or wrong"},
 	{"files", "executable mappings of files"},
 	{"files.missing", "mapped files without a record"},
@@ -142,10 +142,10 @@ static const struct jp_metric_text metric_texts[] = {
 
 	/* Of processes that a gate watches in intervals. */
 	{"gated.processes", "processes that announced themselves"},
-	{"gated.least.mmap2", "fewest mapping records of a process"},
-	{"gated.most.mmap2", "most mapping records of a process"},
-	{"gated.least.comm", "fewest name records of a process"},
-	{"gated.most.comm", "most name records of a process"},
+	{"gated.least.mmap2", "smallest number of mapping records of a process"},
+	{"gated.most.mmap2", "largest number of mapping records of a process"},
+	{"gated.least.comm", "smallest number of name records of a process"},
+	{"gated.most.comm", "largest number of name records of a process"},
 	{"gated.older", "older executable mappings that the capture knows"},
 	{"gated.listed", "announced names that the process never had"},
 	{"gated.anew", "names whose record is wrong about an exec"},

@@ -74,7 +74,7 @@ static uint64_t find_right_end(const struct shown *state, const struct jp_snapsh
 	return covered_end;
 }
 
-/* Returns the digest of a record that is synthesized from a line. */
+/* Returns the digest of the mapping record that jitproof synthesizes from a line of maps. */
 static uint64_t digest_line(uint32_t pid, uint64_t start, uint64_t end, uint64_t offset,
 			    uint64_t prot, bool is_shared, uint64_t maj, uint64_t min, uint64_t ino,
 			    const char *name)

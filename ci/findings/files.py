@@ -99,8 +99,9 @@ def show_missing(context: Context, perf: Perf) -> tuple[bool, str]:
 
 def inject_changed(context: Context, perf: Perf, change: Callable[[bytes, int], bytes]
                    ) -> tuple[bool, str]:
-    """Injects a jitdump, and again after a change of its bytes, given the size of its header.
-    Returns whether only the second inject finds no function, with status 0; and figures."""
+    """Runs `perf inject` on a jitdump, and on the bytes that @change returns for the jitdump and
+    the size of its header. Returns whether only the second run finds no function, although it
+    exits with status 0; and the number of functions of each run."""
     folder, pids = record_workloads(context, perf, "jitdump --publish-dir=.")
     before = injecting.run_inject(perf, folder)[0]
     path = os.path.join(folder, "jit-%d.dump" % pids[0])

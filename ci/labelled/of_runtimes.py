@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Captures of real runtimes, each with each of its ways to publish names. Other modules use the
-commands of the runtimes too."""
+"""Records each real runtime with each of its ways to publish names. Other modules import the
+runtimes' command lines."""
 
 import functools
 import os

@@ -83,13 +83,13 @@ def require_visible(case: Case, slot: int, times: Times) -> None:
     if (old[4] == old[5] and times[0] != times[1]) or times[0] < begin or end < times[1]:
         return
     if times[0] <= old[4] and old[5] <= times[1]:
-        raise Unobservable("the wider bracket holds the act still, and nothing else that its "
-                           "thread did")
+        raise Unobservable("the wider bracket still contains the act, and no other act of its "
+                           "thread")
     if not any(sample.misc & 7 == rd.USER and (sample.pid, sample.tid) == old[2:4] and
                any(first <= sample.time <= last for first, last in spans)
                for sample in case.capture("perf.data").samples()):
-        raise Unobservable("its thread wrote nothing, and nothing was seen that tells of the act, "
-                           "in the time by which it was moved")
+        raise Unobservable("in the time by which the act was moved, its thread wrote nothing, "
+                           "and no record or sample depends on the act")
 
 
 def move_record(case: Case, number: int, change: Callable[[int, int], Times]) -> Changes:

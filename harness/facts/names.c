@@ -150,7 +150,7 @@ static void protect_stack_page(struct jp_answer *answer, struct jp_watch *watch)
 {
 	uintptr_t page = jp_test_region_page(), stack_addr = (uintptr_t)__builtin_frame_address(0);
 
-	/* The page below that of this function's frame, which is below the program's arguments. */
+	/* The page below this function's frame: the stack does not use it yet. */
 	if (mprotect((void *)((stack_addr & ~(page - 1)) - page), page, JP_RWX))
 		jp_answer_failed(answer, "mprotect");
 	jp_answer_names(answer, watch);

@@ -38,7 +38,7 @@ static void check_own_capture(const struct jp_capture_info *info,
 	if (!info->breakpoints && !info->duplicates && info->counted > max)
 		jp_note(result, JP_ERROR,
 			"the capture states that its events counted %" PRIu64
-			" ns; the CPUs had %" PRIu64,
+			" ns; the CPUs ran for at most %" PRIu64,
 			info->counted, max);
 }
 

@@ -19,8 +19,8 @@ int jp_truth_open(const char *path, uint64_t slots, struct jp_error *err);
 /* Cuts off the slots of the truth file @path that were never used, so that the file can be copied
  * in little time. Nothing may write it any more. Leaves a file alone that is not as expected. */
 void jp_truth_trim(const char *path);
-/* Reserves @count adjacent slots for the records of one fact. Returns the number of the first
- * slot. */
+/* Reserves @count adjacent slots for records that belong together, such as the parts of a text.
+ * Returns the number of the first slot. */
 uint64_t jp_truth_reserve(uint64_t count);
 /* Writes @record to slot @slot, and commits the slot by storing the seal last. */
 void jp_truth_commit(uint64_t slot, struct jp_truth_record *record);

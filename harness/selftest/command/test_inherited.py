@@ -103,7 +103,7 @@ class Inherited(Folder):
                 result = process.run([*unshare_command, JITPROOF, *command], timeout=240)
                 self.assertEqual((result.returncode, result.stdout), (99, ""))
                 self.assertIn("/proc belongs to another pid namespace", result.stderr)
-                # With a /proc of its own pid namespace the command records.
+                # With a /proc of the command's own pid namespace, the command runs.
                 result = process.run([*unshare_command, "--mount-proc", JITPROOF, *command],
                                      timeout=240)
                 self.assertNotIn("pid namespace", result.stderr)

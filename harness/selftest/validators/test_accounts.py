@@ -67,7 +67,7 @@ class Attached(Recorded):
         for key, value, message in (
                 ("cpus", "3", "states 3 CPUs; the runner saw 2"),
                 ("counted", str(most + 1),
-                 "its events counted %d ns; the CPUs had %d" % (most + 1, most)),
+                 "its events counted %d ns; the CPUs ran for at most %d" % (most + 1, most)),
                 ("first_enabled", "1", "states first_enabled 1; its window began at")):
             self.expect_error_with_fact(key, value, message)
         self.expect_pass()

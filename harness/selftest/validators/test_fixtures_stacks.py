@@ -37,8 +37,7 @@ DUMPS: tuple[tuple[str, Expected, Callable[[rd.Sample, Frames], None]], ...] = (
     ("return address nowhere", DUMP_WRONG,
      lambda sample, frames: sample.put(frames[1] + 8, 0x1000)),
     ("return addresses swapped", DUMP_WRONG, swap_return_addresses),
-    # The second caller's return address now follows that of the first; its own return address is
-    # gone.
+    # The first frame links to the third, so the walk skips the second caller.
     ("frame skipped", ("broken.dump", "hole", "hole"),
      lambda sample, frames: sample.put(frames[0], sample.word(sample.word(frames[0])))),
     ("frame invented", ("extra.dump", "extra-frame", "extra"), invent_frame),

@@ -27,7 +27,7 @@ class WithFiles(Recorded):
         self.truth.append(kind, 0, pid, pid, time, time, *(list(values) + [0] * 4)[:4])
 
     def add_text(self, text: str) -> int:
-        """Adds a text in as many parts as needed and returns its id."""
+        """Adds TEXT records of 24 bytes each that contain @text. Returns their id."""
         raw = text.encode()
         fresh, self.truth.next_id = self.truth.next_id, self.truth.next_id + 1
         for part in range(max(1, (len(raw) + 23) // 24)):
