@@ -6,7 +6,8 @@
 
 enum { BITS = 64 };
 
-/* Encodes in jp_fact.how a dummy event with one or two flags and further bits of sample_type. */
+/* Encodes in jp_fact.parameter a dummy event with one or two flags and further bits of sample_type.
+ */
 #define HOW(flag, other, type) ((flag) | (other) << 8 | (long)(type) << 16)
 
 static void try_flags(struct jp_answer *answer)

@@ -54,7 +54,7 @@ static void read_id_size(struct jp_answer *answer, struct jp_watch *watch)
 }
 
 /* Opens an event without build ids and another with build ids, and states what the former gets.
- * @answer->how: the event with build ids is opened first. */
+ * @answer->parameter: the event with build ids is opened first. */
 static void open_two_events(struct jp_answer *answer)
 {
 	struct perf_event_attr plain_attr = jp_watch_sideband(), asking = jp_watch_sideband();

@@ -64,7 +64,7 @@ static void count_chain_with_odd_frame_pointer(struct jp_answer *answer)
 }
 
 /* States how many addresses the callchain has with 300 callers and attr.sample_max_stack =
- * @answer->how. */
+ * @answer->parameter. */
 static void walk_deep_chain(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_deep_body);

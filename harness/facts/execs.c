@@ -22,8 +22,8 @@ static void run_in_thread(int program)
 
 enum { BY_PATH, BY_DESCRIPTOR, BY_THREAD, REMOVED, ENABLED };
 
-/* Lets a child execute a program in one of several ways (@answer->how), and states all records of
- * it. */
+/* Lets a child execute a program in one of several ways (@answer->parameter), and states all
+ * records of it. */
 static void execute(struct jp_answer *answer)
 {
 	static const jp_tiny_way ways[] = {jp_tiny_run, jp_tiny_run_descriptor, run_in_thread,

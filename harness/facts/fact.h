@@ -25,7 +25,7 @@ struct jp_answer_item {
 /* The answer of a probe: the fact's value, or what was missing. In memory shared with the parent of
  * the probe's process. */
 struct jp_answer {
-	long parameter; /* jp_fact.how of the requested fact */
+	long parameter; /* jp_fact.parameter of the requested fact */
 	bool complete;  /* the probe has ended without a crash */
 	bool is_list;
 	bool overflow;

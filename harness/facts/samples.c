@@ -156,8 +156,8 @@ static void compare_registers(struct jp_answer *answer)
 
 enum { SHORT_STACK = 0 };
 
-/* States the size of the stack dump if attr.sample_stack_user is @answer->how; SHORT_STACK: if it
- * is 8192 but the stack ends earlier. */
+/* States the size of the stack dump if attr.sample_stack_user is @answer->parameter; SHORT_STACK:
+ * if it is 8192 but the stack ends earlier. */
 static void dump_stack(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_leaf_body);
