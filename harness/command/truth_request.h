@@ -11,7 +11,7 @@
 struct jp_truth_request {
 	const char *command;
 	const char *kept_folder; /* -o: the folder to create and keep; NULL: a temporary one */
-	bool keeps;              /* the command has the option -o */
+	bool keeps;              /* the command has the option -o, which keeps @kept_folder */
 	bool json;
 	unsigned modes; /* output modes */
 	struct jp_gathering gathering;

@@ -49,17 +49,18 @@ static int name_mapping(struct jp_truth_items *items, const struct jp_truth_reco
 
 static int unpack_start(const struct jp_truth_record *record, struct jp_event *event)
 {
+	const uint64_t kind = record->start.start_kind;
+
 	event->task.ppid = record->start.parent;
 	event->task.ptid = record->start.parent_tid;
-	event->task.how = record->start.start_kind;
+	event->task.how = kind;
 	event->task.by = record->start.exec_tid;
-	if (record->start.start_kind == JP_HOW_LAUNCH || record->start.start_kind == JP_HOW_EXEC) {
+	if (kind == JP_HOW_LAUNCH || kind == JP_HOW_EXEC) {
 		event->type = JP_EVENT_EXEC;
 		return 0;
 	}
 	event->type = JP_EVENT_FORK;
-	return record->start.start_kind < JP_HOWS && record->start.parent != record->pid ? 0
-											 : -EINVAL;
+	return kind < JP_HOWS && record->start.parent != record->pid ? 0 : -EINVAL;
 }
 
 static int unpack_mapping(struct jp_truth_items *items, const struct jp_truth_record *record,

@@ -81,6 +81,11 @@ TEST(processes)
 		     MADE_EVENT(SAMPLE, PID, 60, .sample = {.user = true}));
 }
 
+/* A REMAP of [0x1000, 0x4000) to @size bytes at @at. */
+#define MADE_REMAP(at, size)                                                                       \
+	MADE_ACT(REMAP, PID, PID, 20, 22,                                                          \
+		 .map = {.addr = 0x1000, .len = 0x3000, .to = at, .to_len = size})
+
 TEST(acts)
 {
 	CHECK_ACT("munmap of all", 22, 1,
@@ -91,12 +96,8 @@ TEST(acts)
 		  MADE_ACT(UNMAP, PID, PID, 20, 22, .map = {.addr = 0x2000, .len = 0x2000}));
 	CHECK_ACT("an older munmap", UINT64_MAX, 1,
 		  MADE_ACT(UNMAP, PID, PID, 2, 3, .map = {.addr = 0x1000, .len = 0x3000}));
-	CHECK_ACT("mremap to another place", 22, 1,
-		  MADE_ACT(REMAP, PID, PID, 20, 22,
-			   .map = {.addr = 0x1000, .len = 0x3000, .to = 0x9000, .to_len = 0x3000}));
-	CHECK_ACT("mremap in place", UINT64_MAX, 1,
-		  MADE_ACT(REMAP, PID, PID, 20, 22,
-			   .map = {.addr = 0x1000, .len = 0x3000, .to = 0x1000, .to_len = 0x4000}));
+	CHECK_ACT("mremap to another place", 22, 1, MADE_REMAP(0x9000, 0x3000));
+	CHECK_ACT("mremap in place", UINT64_MAX, 1, MADE_REMAP(0x1000, 0x4000));
 }
 
 /* Ends @count records that overlap. @same_addr: each covers all earlier records. */
