@@ -7,7 +7,7 @@
 /* Frames without a name, or with a doubtful one: how many samples have them, where, and why. */
 
 enum jp_name_fault { /* continues enum jp_name_how, whose values without a name are faults too */
-		     JP_NAME_HIDDEN = JP_NAME_HOWS, /* a mapping hides an older mapping by inject */
+		     JP_NAME_HIDDEN = JP_NAME_HOWS, /* a mapping hides an older one by inject */
 		     JP_NAME_AGAIN,                 /* the perf map has several names */
 		     JP_NAME_NOT_THERE,             /* a file that inject made is missing, or bad */
 		     JP_NAME_CHANGED,               /* another file is there, by inode or time */
