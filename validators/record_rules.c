@@ -71,7 +71,7 @@ static bool has_event(const struct record_rules *rules, const struct jp_event *e
 	       (!is_readable(event) || event->time >= info->first_enabled);
 }
 
-/* Returns whether the kernel wrote the record for an event of jitproof, not a gate's backfill. */
+/* Returns whether the kernel wrote the record, not jitproof for a process that announced itself. */
 static bool is_live(const struct record_rules *rules, const struct jp_event *event)
 {
 	return has_event(rules, event) &&

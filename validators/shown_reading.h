@@ -18,7 +18,7 @@ struct jp_shown_reading {
 
 struct jp_shown_absent {
 	uint64_t samples, nr_absent;
-	uint64_t time; /* of the first absent sample */
+	uint64_t time; /* time of the first absent sample */
 	uint32_t tid;
 };
 

@@ -224,7 +224,7 @@ static int begin_publishing(void)
 	if (ret == -EPERM && request.publish_dir && jp_noexec_skip_workload(request.publish_dir))
 		return EXIT_SUCCESS;
 	if (ret == -EPERM)
-		return jp_handshake_skip("files of another user's: only root can make them");
+		return jp_handshake_skip("only root can make files of another user");
 	return ret == -EINVAL ? JP_EXIT_USAGE : ret ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 

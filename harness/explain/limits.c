@@ -155,9 +155,10 @@ static void describe_depth(struct jp_explain_view *view, const struct jp_end *en
 				  "kernel.perf_event_max_stack): %" PRIu64
 				  " addresses of user space",
 				  end->frames);
-	jp_blame_evidence(blame,
-			  "no frame of it is where the thread began: perf script -i %s --tid %u",
-			  view->path, end->tid);
+	jp_blame_evidence(
+		blame,
+		"none of its frames is the thread's first function: perf script -i %s --tid %u",
+		view->path, end->tid);
 	describe_larger_depth(end, blame);
 }
 
@@ -263,10 +264,11 @@ static void describe_no_cfi(struct jp_explain_view *view, const struct jp_end *e
 				  "readelf -S %s",
 				  end->file, end->file);
 	else if (end->code == JP_CODE_EMITTED)
-		jp_blame_evidence(blame,
-				  "no ELF file serves the mapping %s, and no jitdump with unwind "
-				  "information was injected for it",
-				  end->file);
+		jp_blame_evidence(
+			blame,
+			"no ELF file belongs to the mapping %s, and no jitdump with unwind "
+			"information was injected for it",
+			end->file);
 	else if (image)
 		jp_blame_evidence(
 			blame,

@@ -27,8 +27,9 @@ struct jp_shown_files {
 int jp_shown_index_write(const char *dir, const struct jp_arguments *gone, struct jp_error *err);
 /* Returns whether the file with the recorded path @name was gone when the programs ran. */
 bool jp_shown_is_gone(const struct jp_shown_files *files, const char *name);
-/* Reads all readings of case folder @dir; none if the case has no folder `shown`. Returns 0, or
- * -errno and a message if one is missing, not in the index, altered or malformed. The caller frees
+/* Loads all readers' outputs of case folder @dir; none if the case has no folder `shown`. Returns
+ * 0, or -errno and a message if one is missing, not in the index, altered or malformed. The caller
+ * frees
  * @files in any case. */
 int jp_shown_files_load(struct jp_shown_files *files, const char *dir, struct jp_error *err);
 void jp_shown_files_free(struct jp_shown_files *files);

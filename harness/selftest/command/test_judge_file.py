@@ -159,7 +159,7 @@ class Counts(Made):
         self.assertEqual([walk["pid"] for walk in figures["processes"]], [PID])
 
     def test_program(self) -> None:
-        """The program is the exec'ed file, or the file with the process's name, not the first."""
+        """The main program is the file of the exec, or else the file with the process's name."""
         low, late, long = 0x200000, 0x7e0000000000, "a-name-of-more-than-15"
         cases: list[tuple[int, list[tuple[Any, ...]], list[int]]] = [
             # The process was attached to; a library lies below the program.
