@@ -58,7 +58,7 @@ static bool ends_executable(const struct ended_span *spans, size_t count,
 {
 	return has_ended_span(spans, count, act, act->map.addr, act->map.len) ||
 	       (act->type == JP_EVENT_REMAP &&
-		has_ended_span(spans, count, act, act->map.to, act->map.to_len));
+		has_ended_span(spans, count, act, act->map.new_addr, act->map.new_len));
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)

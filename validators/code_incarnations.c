@@ -92,7 +92,7 @@ static bool is_descendant(const struct jp_truth *truth, uint32_t pid, uint32_t o
 	for (size_t nr_left = truth->nr_incarnations; pid != owner && nr_left; nr_left--) {
 		uint32_t parent = 0;
 
-		for (size_t i = 0; jp_groups_next(&truth->acts_of.lives, pid, &i); i++)
+		for (size_t i = 0; jp_groups_next(&truth->acts_of.lifecycle, pid, &i); i++)
 			if (truth->acts[i].type == JP_EVENT_FORK && truth->acts[i].task.ppid != pid)
 				parent = truth->acts[i].task.ppid;
 		if (!parent)

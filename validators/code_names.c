@@ -16,7 +16,7 @@ struct jp_code_name jp_code_name_at(const struct jp_naming *naming,
 	name.mapping = jp_replay_find(naming->view->spaces, incarnation->code->pid, ip);
 	result = jp_names_find(naming->names, name.mapping, ip);
 	name.recorded = result.text;
-	name.source = result.how;
+	name.source = result.source;
 	if (!name.recorded)
 		name.class = JP_NAME_NONE;
 	else if (strcmp(name.recorded, incarnation->code->name) == 0)
@@ -81,7 +81,7 @@ const char *jp_code_name_cause(const struct jp_naming *naming, const struct jp_c
 	    name->incarnation->published_time == UINT64_MAX && has_loads(naming, name))
 		return "not-published";
 	if (!name->mapping)
-		return jp_name_how_text[name->source];
+		return jp_name_source_text[name->source];
 	if (is_injected && name->covered)
 		return "hidden";
 	if (name->recorded)
@@ -94,7 +94,7 @@ const char *jp_code_name_cause(const struct jp_naming *naming, const struct jp_c
 		return name->incarnation->published_time > time ? "late" : "not-injected";
 	/* A perf map that lacks the code does not publish it either. */
 	return name->source == JP_NAME_NOT_IN_MAP && !injected ? "not-published"
-							       : jp_name_how_text[name->source];
+							       : jp_name_source_text[name->source];
 }
 
 const char *jp_code_name_text(const struct jp_code_name *name, char *text, size_t size)
@@ -104,7 +104,7 @@ const char *jp_code_name_text(const struct jp_code_name *name, char *text, size_
 	int length = snprintf(text, size, "%s+%#" PRIx64 ", loaded at %" PRIu64 ": %s%.60s (%s)",
 			      code->name, name->ip - code->addr, code->loaded,
 			      name->recorded ? "named " : "no name", name->recorded ?: "",
-			      jp_name_how_text[name->source]);
+			      jp_name_source_text[name->source]);
 
 	if (name->mapping && length >= 0 && (size_t)length < size)
 		length += snprintf(text + length, size - (size_t)length,

@@ -20,7 +20,7 @@ struct jp_code_name {
 	enum jp_named class;
 	const struct jp_mapping *mapping; /* mapping of the capture; NULL: none */
 	const char *recorded;             /* name in the capture; NULL: none */
-	enum jp_name_how source;          /* how jp_names_find() found the name */
+	enum jp_name_source source;       /* how jp_names_find() found the name */
 	bool covered;                     /* a mapping record after the load covers the address */
 };
 

@@ -37,11 +37,11 @@ static bool omits_exec(const struct jp_evidence *evidence, uint32_t pid, uint64_
 	if (!jp_evidence_gates_records(evidence))
 		return false;
 	jp_search(i, truth->nr_acts, truth->acts[i].before < from_ns);
-	for (; jp_groups_next(&truth->acts_of.lives, pid, &i) && truth->acts[i].before <= to_ns;
+	for (; jp_groups_next(&truth->acts_of.lifecycle, pid, &i) && truth->acts[i].before <= to_ns;
 	     i++) {
 		const struct jp_event *act = &truth->acts[i];
 
-		if (act->type == JP_EVENT_EXEC && act->task.how == JP_HOW_EXEC &&
+		if (act->type == JP_EVENT_EXEC && act->task.start_kind == JP_START_EXEC &&
 		    act->after <= to_ns && was_disabled(evidence, act))
 			return true;
 	}

@@ -80,7 +80,8 @@ static int add_back(const struct jp_evidence *evidence, struct jp_extras *added_
 		if (!makes_executable(act) || !happened_before_enabling(evidence, act))
 			continue;
 		map = jp_replay_find(replay, act->pid,
-				     act->type == JP_EVENT_REMAP ? act->map.to : act->map.addr);
+				     act->type == JP_EVENT_REMAP ? act->map.new_addr
+								 : act->map.addr);
 		if (!map || !(map->prot & JP_PROT_EXEC))
 			continue;
 		event.pid = event.tid = act->pid;

@@ -66,7 +66,7 @@ static int visit_act(struct jp_plains *plains, const struct jp_truth *truth, siz
 	}
 	switch (act->type) {
 	case JP_EVENT_REMAP:
-		failed = mark_touched_memory(next, act->map.to, act->map.to_len, number);
+		failed = mark_touched_memory(next, act->map.new_addr, act->map.new_len, number);
 		/* fall through */
 	case JP_EVENT_MAP:
 	case JP_EVENT_PROTECT:

@@ -52,7 +52,7 @@ static bool is_alive(const struct kept *state, uint32_t pid, uint64_t from, uint
 	const struct jp_truth *truth = state->view->evidence->truth;
 
 	for (size_t i = 0;
-	     jp_groups_next(&truth->acts_of.lives, pid, &i) && truth->acts[i].before <= to; i++)
+	     jp_groups_next(&truth->acts_of.lifecycle, pid, &i) && truth->acts[i].before <= to; i++)
 		if (truth->acts[i].type == JP_EVENT_END && truth->acts[i].after >= from)
 			return false;
 	return true;

@@ -45,7 +45,7 @@ static bool may_copy_stack(const struct jp_truth *truth,
 		return false;
 	for (size_t i = 0; i < truth->nr_acts && truth->acts[i].before <= event->time; i++)
 		if (truth->acts[i].type == JP_EVENT_FORK &&
-		    truth->acts[i].task.how == JP_HOW_FORK &&
+		    truth->acts[i].task.start_kind == JP_START_FORK &&
 		    truth->acts[i].task.ppid == event->pid && truth->acts[i].pid != event->pid)
 			forked = truth->acts[i].after;
 	return forked != UINT64_MAX && reaches_new_depth(truth, activation, forked);

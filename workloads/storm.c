@@ -98,7 +98,7 @@ static void *make_forks(void *context)
 			pid_t pid = fork();
 
 			if (!pid) {
-				jp_truth_process_start(before, JP_HOW_FORK, self, 0);
+				jp_truth_process_start(before, JP_START_FORK, self, 0);
 				jp_truth_process_exit();
 				_exit(0);
 			}

@@ -21,7 +21,7 @@ PERF_SECONDS = 60
 PID, HEAP = 100, 0x10000000000
 IDENTITY = 7
 ATTR = rd.Attr.make(1 << 0 | 1 << 1 | 1 << 2, (IDENTITY,))  # IP, TID, TIME
-AT = struct.Struct("<IIQ")
+TAIL = struct.Struct("<IIQ")
 
 
 def pack_record(kind: int, misc: int, body: bytes) -> bytes:
@@ -32,12 +32,12 @@ def pack_mapping(pid: int, start: int, name: bytes, time: int) -> bytes:
     name += bytes(8 - len(name) % 8)
     return pack_record(10, 2,
                        struct.pack("<IIQQQIIQQII", pid, pid, start, 4096, 0, 0, 0, 0, 0, 5, 2) +
-                       name + AT.pack(pid, pid, time))
+                       name + TAIL.pack(pid, pid, time))
 
 
 def pack_fork(pid: int, parent: int, time: int) -> bytes:
     return pack_record(7, 0, struct.pack("<IIIIQ", pid, parent, pid, parent, time) +
-                       AT.pack(pid, pid, time))
+                       TAIL.pack(pid, pid, time))
 
 
 def pack_sample(start: int, time: int) -> bytes:
@@ -122,7 +122,7 @@ def make(path: str, records: Iterator[bytes]) -> None:
 def write_records(file: BinaryIO, records: Iterator[bytes]) -> None:
     last = 1 << 40
     file.write(pack_record(3, 0,
-                           struct.pack("<II", PID, PID) + b"grower\0\0" + AT.pack(PID, PID, 1)))
+                           struct.pack("<II", PID, PID) + b"grower\0\0" + TAIL.pack(PID, PID, 1)))
     file.writelines(records)
     file.write(pack_sample(HEAP, last) + pack_record(68, 0, b""))
 

@@ -88,7 +88,7 @@ class Reduction:
                 count *= 2
 
 
-MANY = 5  # clusters of one signature
+MAX_CLUSTERS = 5  # clusters of one signature
 
 
 class Clusters:
@@ -103,7 +103,7 @@ class Clusters:
         """Returns the cluster that explains @signature of @crossing."""
         same = [one for one in self.found if one.signature == signature]
         fitting = [one for one in same if one.is_part_of(crossing)]
-        if not fitting and (not has_few_values(crossing) or len(same) >= MANY):
+        if not fitting and (not has_few_values(crossing) or len(same) >= MAX_CLUSTERS):
             fitting = same
         return fitting[0] if fitting else None
 

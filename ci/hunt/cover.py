@@ -15,12 +15,12 @@ Pair = tuple[Item, Item]
 PATIENCE = 3  # crossings without a verdict after which a pair is no longer drawn
 # Random completions of an uncovered pair; the one from which most new pairs are expected is taken.
 TRIES = 30
-LIKE = 6  # letters of a value that a reason names at least, so that the value is tried alone
+MIN_LETTERS = 6  # letters of a value that a reason names at least, so that the value is tried alone
 SHARE = 0.8  # probability that a random crossing sets a dimension that it does not need
 GOAL = 0.9  # share of covered pairs from which on crossings have few values
 # Dimensions that crossings of few values set: the parts of a case line, and versions.
 PARTS = (WORKLOAD, CAPTURE, INJECT, PERF, READER)
-FEW = 3  # further values that such a crossing has: an option, and the options that it needs
+MAX_FURTHER = 3  # further values that such a crossing has: an option, and the options that it needs
 DUMP = "jitdump"  # the publisher of crossings of few values with an inject, which needs a jitdump
 
 
@@ -40,7 +40,7 @@ def measure_likeness(items: frozenset[Item], reason: str) -> int:
 
 
 def has_few_values(crossing: Crossing) -> bool:
-    return len({*crossing} - {*PARTS}) <= FEW
+    return len({*crossing} - {*PARTS}) <= MAX_FURTHER
 
 
 class Cover:
@@ -130,7 +130,7 @@ class Cover:
         self.refused.setdefault(reason, []).append(frozenset(crossing.items()))
         named = max(crossing.items() - self.alone, default=None,
                     key=lambda item: (measure_likeness(frozenset([item]), reason), item))
-        if named and measure_likeness(frozenset([named]), reason) >= LIKE:
+        if named and measure_likeness(frozenset([named]), reason) >= MIN_LETTERS:
             self.alone.add(named)
             return dict([named])
         every = list(itertools.chain.from_iterable(self.refused.values()))

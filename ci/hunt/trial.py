@@ -28,13 +28,13 @@ CRASH = re.compile(
     r"\b(?P<command>inject|record) (?:was killed by (?P<signal>signal) \d+"
     r"(?:.*?assertion failed at (?P<file>\S+\.c):\d+)?|"
     r"ended with \d+ and wrote a file whose records do not follow each (?P<unreadable>other))")
-OTHERS = "a file of another crossing"  # which perf record -a saw
+OTHER_CROSSING = "a file of another crossing"  # which perf record -a saw
 # An ERROR or TIMEOUT with one of these reasons is no sign of a defect of a tool.
 LACKS_EVIDENCE = ("too little evidence", "nothing was checked",
                   " records (mappings, processes, names) were lost",
                   # Crossings in pid namespaces use the same pids, and share /tmp.
                   " is there already, of another process",
-                  OTHERS, " did not end within ", " did not answer in time")
+                  OTHER_CROSSING, " did not end within ", " did not answer in time")
 FINDING = re.compile(r"\(results/FINDINGS\.md, ([\w.-]+)\)")  # in a reason for an ERROR
 EXCUSED = re.compile(r"\(((?:perf|kernel)\.[\w-]+)\)$")  # at the end of a reason for an exception
 UNIT = re.compile(r"^([\w.]+): N(?: of N)? with cause ([^,;]+)"
@@ -231,7 +231,7 @@ class Runner:
                 {Signature("BROKEN", "status %d" % result.returncode)}))
         trial = make_trial(crossing, read_result(results))
         if {*re.findall(re.escape(self.folder) + r"/tmp\w+", trial.why)} - {place}:
-            trial.why += " (%s)" % OTHERS
+            trial.why += " (%s)" % OTHER_CROSSING
         recording = os.path.join(out, "hunt/hunt/perf.data")
         # `jitproof inject` takes one file, and no folder.
         if trial.outcome == "PASS" and crossing.get(INJECT) == "perf" and os.path.isfile(recording):

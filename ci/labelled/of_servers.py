@@ -45,7 +45,7 @@ def add_dotnet(name: str, label: str, *settings: str, record: tuple[str, ...] = 
     at run time."""
     def prepare(bench: Bench) -> list[str]:
         program = install_npm(bench, "@azure/mcp-linux-x64", "@azure/mcp-linux-x64/dist/azmcp")
-        client = bench.write("ask.py", scripts.ASK)
+        client = bench.write("ask.py", scripts.MCP_CLIENT)
         for setting in ("DOTNET_ReadyToRun=0", "AZURE_MCP_COLLECT_TELEMETRY=false", *settings):
             bench.set_variable(*setting.split("="))
         return [sys.executable, client, "20000", program, "server", "start", "--mode", "all"]

@@ -6,12 +6,12 @@ import struct
 from typing import Iterable
 
 PAGE = 4096
-KEPT = (".note", ".symtab", ".strtab", ".dynsym", ".dynstr", ".shstrtab", ".eh_frame",
+KEPT_SECTIONS = (".note", ".symtab", ".strtab", ".dynsym", ".dynstr", ".shstrtab", ".eh_frame",
         ".gnu_debuglink", ".gnu_debugdata", ".dynamic", ".plt", ".comment")
 SYMBOL = 24
 # Size in bytes. A larger symbol table is pruned to symbols near samples; larger call frame
 # information is removed unless stack dumps need it.
-MUCH = 400_000
+LARGE_SECTION = 400_000
 NOBITS = 8
 
 
@@ -88,10 +88,10 @@ def prune(raw: bytes, pages: Iterable[int], dumps: bool) -> bytes:
     keep_range(at, size * count)
     sections = read_sections(raw)
     for one in sections:
-        if one.kind != NOBITS and one.name.startswith(KEPT):
-            if dumps or one.size < MUCH or not one.name.startswith(".eh_frame"):
+        if one.kind != NOBITS and one.name.startswith(KEPT_SECTIONS):
+            if dumps or one.size < LARGE_SECTION or not one.name.startswith(".eh_frame"):
                 keep_range(one.offset, one.size)
     for one in sections:
-        if one.name in (".symtab", ".dynsym") and one.size > MUCH:
+        if one.name in (".symtab", ".dynsym") and one.size > LARGE_SECTION:
             prune_symbols(raw, new, one, sections[one.link], pages)
     return bytes(new)

@@ -217,7 +217,7 @@ SELECT sum(CASE WHEN a % 3 = 0 THEN (a * 31 + b) % 65521 ELSE (b * 31 - a) % 655
 """
 
 # Requests the list of tools from a server of the Model Context Protocol, repeatedly.
-ASK = """
+MCP_CLIENT = """
 import json, subprocess, sys, time
 
 server = subprocess.Popen(sys.argv[2:], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

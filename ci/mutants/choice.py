@@ -18,7 +18,7 @@ FOLDERS = ("validators", "harness/judge", "harness/outcome", "harness/explain",
            "harness/format/truth", "harness/format/jit", "harness/format/elf",
            "harness/format/rundir", "harness/format/procmaps")
 # Files without effect on judging: writers, and code that only captures use.
-EXCEPT = ("harness/format/truth/write.c", "harness/format/truth/acts.c")
+NOT_MUTATED = ("harness/format/truth/write.c", "harness/format/truth/acts.c")
 
 
 def list_mutants(tree: str) -> list[Mutant]:
@@ -26,7 +26,7 @@ def list_mutants(tree: str) -> list[Mutant]:
     for folder in FOLDERS:
         for path in sorted(glob.glob(os.path.join(tree, folder, "*.c"))):
             file = os.path.relpath(path, tree)
-            if file not in EXCEPT:
+            if file not in NOT_MUTATED:
                 mutants += operators.make_file_mutants(file, files.read(path))
     return mutants
 

@@ -15,7 +15,7 @@ from ci.base.status import Malformed
 from ci.mutants.operators import Mutant
 
 # Largest number of entries. It may only shrink.
-MOST = 24
+MAX_SURVIVORS = 24
 PATH = "results/mutants/survivors"
 Key = tuple[str, str, str, str]
 

@@ -44,7 +44,7 @@ NOBODY = 2**32 - 1  # pid of a task that had exited
 
 ANON = ("//anon", "[anon:", "[stack")
 TEMPORARY = re.compile(r"(^|/)(orcexec\..{6}|ffi.{6}|#\d+) \(deleted\)")  # files of JIT code
-OTHER = ("/dev/zero", "/SYSV", "/anon_hugepage")
+PATHS_WITHOUT_FILE = ("/dev/zero", "/SYSV", "/anon_hugepage")
 RUNTIME = re.compile(r"^(libc\.so|libc\.musl|libc-\d|ld-linux|ld-musl|ld-\d|ld64\.so|ld\.so)")
 
 COUNTS = ("samples", "user_stacks", "single_frame", "addresses", "addresses_unmapped", "rootless")
@@ -58,7 +58,7 @@ def classify_name(name: str) -> str:
         return "anon"
     if name.startswith(("/memfd:", "/dev/ashmem/")) or TEMPORARY.search(name):
         return "memfd"
-    if name.startswith("/") and not name.startswith(OTHER):
+    if name.startswith("/") and not name.startswith(PATHS_WITHOUT_FILE):
         return "file"
     return "other"
 

@@ -30,7 +30,7 @@ SECONDS = 3  # CPU time for which the program is recorded
 # Largest difference of a share in standard deviations. Chance exceeds it once in a million.
 DEVIATIONS = 5
 # Largest share of samples outside of main(): the runtime's own threads.
-ELSEWHERE = 0.05
+MAX_OFF_PATH = 0.05
 FREQ = 199
 
 Shares = dict[str, float]
@@ -136,7 +136,7 @@ def find_wrong_shares(truth: Shares, found: Mapping[str, int], evidence: float) 
     total = sum(weights.values()) + off_path
     if not total or evidence < 100:
         return ["%.0f samples" % evidence]
-    if off_path > ELSEWHERE * total:
+    if off_path > MAX_OFF_PATH * total:
         worst = max((path for path in found if not find_path(path, truth)), key=found.__getitem__)
         problems.append("%.1f %% in no path of the program, most in '%s'" % (
             100 * off_path / total, worst))

@@ -17,7 +17,7 @@ from harness.selftest.support import run_directory as rd
 
 # Features about the machine and its user: hostname, kernel, perf's version, CPU, memory, command
 # line.
-ABOUT = (3, 4, 5, 8, 9, 10, 11, 13, 14, 22)
+MACHINE = (3, 4, 5, 8, 9, 10, 11, 13, 14, 22)
 FINISHED_INIT, THREAD_MAP, CPU_MAP = 82, 73, 74
 
 
@@ -101,7 +101,7 @@ def enlarge_attrs(case: Case) -> Changes:
 add("harmless.features.more", lambda case: case.rewrite(lambda capture: capture.copy_with(
     features={**capture.features, 60: bytes(64)})))
 add("harmless.features.fewer", lambda case: case.rewrite(lambda capture: capture.copy_with(
-    features={bit: raw for bit, raw in capture.features.items() if bit not in ABOUT})))
+    features={bit: raw for bit, raw in capture.features.items() if bit not in MACHINE})))
 
 
 # Change files that only human readers use.

@@ -14,7 +14,7 @@ from ci.tamper.samples import NOBODY
 from harness.selftest.support import run_directory as rd
 
 PAGE, MS = 4096, 1_000_000
-LONG = 10_000_000  # ns; a longer bracket of the truth covers thousands of acts
+LONG_BRACKET = 10_000_000  # ns; a longer bracket of the truth covers thousands of acts
 # Alterations that shrink a record.
 PARTS = ("length.-1", "start.+1")
 # Alterations that remove a record (0), or move it by a number of ns.
@@ -183,7 +183,7 @@ def prove_within_act(case: Case, record: rd.Map, name: str) -> str | None:
         return None
     for _, _, pid, _, before, after, addr, size, *_ in case.acts(rd.Truth.MAP):
         if pid == record.pid and addr <= record.start < addr + size and \
-                after - before > LONG and before + acts < record.time < after - acts:
+                after - before > LONG_BRACKET and before + acts < record.time < after - acts:
             return "the record is of an act that the truth brackets with thousands of others"
     return None
 

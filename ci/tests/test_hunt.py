@@ -15,7 +15,7 @@ from typing import Any, Callable, Iterator
 from ci.base import files, jsonl, process
 from ci.hunt import known, line, probing, relations, report, state
 from ci.hunt.__main__ import Hunt
-from ci.hunt.clusters import MANY, Clusters, Reduction
+from ci.hunt.clusters import MAX_CLUSTERS, Clusters, Reduction
 from ci.hunt.cover import PATIENCE, Cover, has_few_values
 from ci.hunt.space import (AT, CAPTURE, INJECT, INSIDE, METHODS, PERF, PUBLISH, READER, WORKLOAD,
                            Crossing, Request, Space, iterate_pairs)
@@ -463,9 +463,9 @@ class Clustering(unittest.TestCase):
         clusters.found[1].crossing = {**line.PLAIN, PUBLISH: "map", "at": "1"}
         clusters.join()
         self.assertEqual([one.count for one in clusters.found], [4, 1])
-        for value in range(2 * MANY):
+        for value in range(2 * MAX_CLUSTERS):
             add({"methods": str(value)})
-        self.assertEqual(len(clusters.found), MANY)
+        self.assertEqual(len(clusters.found), MAX_CLUSTERS)
 
     def test_two_signatures(self) -> None:
         """A failure that the reduced crossing shows as well is not reduced again."""

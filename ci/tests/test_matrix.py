@@ -43,8 +43,8 @@ def leave(files, torn=False):
         file.write(head.ljust(4096, b"\\0") + body)
 %s
 """
-UP = 'say("jitproof-vm: ready")\nsay("jitproof-vm: run run.txt")\n'
-GOOD = UP + """
+READY = 'say("jitproof-vm: ready")\nsay("jitproof-vm: run run.txt")\n'
+GOOD = READY + """
 say("# 1 of 1: study/a: SKIP")
 leave({"/out/cases": None, "/out/cases/study": None, "/out/cases/study/a": None,
        "/out/cases/study/a/case": CASE, "/out/cases/study/a/outcome": b"SKIP nothing is here",
@@ -363,13 +363,13 @@ class Machines(Scripted):
         hang = "\ntime.sleep(1000)\n"
         for name, script, limits, reason in (
                 ("no boot", hang, {"boot": 1}, "it did not boot"),
-                ("no answer", UP + 'say("# 1 of 2: study/a: watched")' + hang, {"case": 1},
+                ("no answer", READY + 'say("# 1 of 2: study/a: watched")' + hang, {"case": 1},
                  "no answer after '1 of 2: study/a'"),
-                ("does not leave", UP + 'say("jitproof-vm: ran run.txt 0 at 1.0")' + hang,
+                ("does not leave", READY + 'say("jitproof-vm: ran run.txt 0 at 1.0")' + hang,
                  {"leave": 1}, "did not leave"),
-                ("panic", UP + 'say("[ 3.1] Kernel panic - not syncing: made")', {},
+                ("panic", READY + 'say("[ 3.1] Kernel panic - not syncing: made")', {},
                  "left no result: [ 3.1] Kernel panic - not syncing: made"),
-                ("soft lockup", UP + 'say("watchdog: BUG: soft lockup - CPU#0 stuck")' + hang,
+                ("soft lockup", READY + 'say("watchdog: BUG: soft lockup - CPU#0 stuck")' + hang,
                  {"case": 1}, "soft lockup"),
                 ("torn", GOOD.replace("})\n", "}, torn=True)\n"), {}, "checksum"),
                 ("QEMU fails", "sys.exit('no such device')", {}, "no such device")):
@@ -382,7 +382,7 @@ class Machines(Scripted):
 
     def test_interrupt_leaves_nothing(self) -> None:
         # Creates a link, which is complete at once: a file could exist before its text is written.
-        emulator = self.make(UP + "os.symlink(str(os.getpid()), %r)\ntime.sleep(1000)\n"
+        emulator = self.make(READY + "os.symlink(str(os.getpid()), %r)\ntime.sleep(1000)\n"
                         % self.place("pid"))
         with concurrent.futures.ThreadPoolExecutor() as pool:
             ended = pool.submit(emulator.run)

@@ -17,7 +17,7 @@ from ci.matrix.results import cmd_scores, scores
 from ci.matrix.vm import cmd_run, initramfs, job, profilers, suites
 from ci.matrix.vm.score_cell import ScoreCell
 from ci.scoreboard import stored_page
-from ci.tests.test_matrix import UP, Scripted
+from ci.tests.test_matrix import READY, Scripted
 from harness.selftest.support.scratch import Folder, JITPROOF
 
 GROUP = suites.Group("libbpf_profile", 1, ("libbpf_profile/anon_exec",), "libbpf_profile")
@@ -146,7 +146,7 @@ def make_script(*scenes: str) -> str:
         tree.update({home: None, home + "/case": SKIPPED.replace(b"anon_exec", scene.encode()),
                      home + "/outcome": b"SKIP nothing is here",
                      home + "/env.json": b'{"tools": {"libbpf_profile": "0.1"}}'})
-    return UP + "leave({**%r, '/out/run.txt': b'x', '/out/kmsg': KMSG})\n" % tree + \
+    return READY + "leave({**%r, '/out/run.txt': b'x', '/out/kmsg': KMSG})\n" % tree + \
         'say("jitproof-vm: ran run.txt 0 at 12.5")\nsay("jitproof-vm: left 0")\n'
 
 

@@ -177,7 +177,7 @@ class Survivors(Folder):
     def test_committed_list_is_not_stale(self) -> None:
         known = survivors.read(ROOT)
         self.assertFalse(survivors.find_stale(choice.list_mutants(ROOT), known))
-        self.assertLessEqual(len(known), survivors.MOST)
+        self.assertLessEqual(len(known), survivors.MAX_SURVIVORS)
 
     def read(self, text: str) -> dict[survivors.Key, str]:  # type: ignore[override]
         self.write(text, "results", "mutants", "survivors")

@@ -35,9 +35,9 @@ static bool is_usable(const char *folder)
 	return !ret;
 }
 
-static bool has_prefix(const char *text, const char *with)
+static bool has_prefix(const char *text, const char *prefix)
 {
-	return strncmp(text, with, strlen(with)) == 0;
+	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
 /* Checks the folder that ci/peers makes: its programs are in bin. */

@@ -87,11 +87,11 @@ DIR *__wrap_opendir(const char *path);
 int __wrap_open(const char *path, int flags, ...);
 int __wrap_openat(int dir, const char *path, int flags, ...);
 
-static void *note_failed_allocation(void *thing)
+static void *note_failed_allocation(void *memory)
 {
-	if (!thing)
+	if (!memory)
 		jp_shortage_note(errno);
-	return thing;
+	return memory;
 }
 
 void *__wrap_malloc(size_t size)

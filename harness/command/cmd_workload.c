@@ -238,7 +238,7 @@ static int record_start(void)
 	if (!request.parent.pid && request.proc < 0)
 		request.parent.pid = getppid();
 	jp_truth_process_start(request.execed ? request.execed : now,
-			       request.execed ? JP_HOW_EXEC : JP_HOW_LAUNCH, request.parent,
+			       request.execed ? JP_START_EXEC : JP_START_LAUNCH, request.parent,
 			       request.exec_tid);
 	ret = jp_image_record_program();
 	if (ret)

@@ -32,7 +32,7 @@ static struct jp_culprit *get_culprit(struct jp_culprits *culprits, const struct
 		.code = end->code,
 		.start = end->start,
 		.end = end->end,
-		.keeps = end->keeps,
+		.has_fp = end->has_fp,
 	};
 	return culprit;
 }
@@ -50,10 +50,10 @@ static int add_end(struct jp_culprits *culprits, const struct jp_end *end)
 		if (end->skips && !culprit->leaf)
 			culprit->leaf = end;
 		if (!jp_end_has_no_frame(end)) {
-			culprit->callers += end->skips;
+			culprit->no_caller += end->skips;
 			return 0;
 		}
-		culprit->callers += end->samples - end->system;
+		culprit->no_caller += end->samples - end->system;
 		if (!culprit->leaf || end->samples > culprit->leaf->samples)
 			culprit->leaf = end;
 		return 0;

@@ -9,21 +9,21 @@ struct jp_culprit {
 	struct jp_image *image;
 	const char *file; /* for emitted code: the name of one of its mappings */
 	enum jp_code_kind code;
-	uint64_t broken;   /* samples whose stack ends in this code */
-	uint64_t single;   /* part of @broken: the stack has only the sampled address */
-	uint64_t garbage;  /* part of @broken: garbage addresses follow */
-	uint64_t starting; /* part of @broken: before the first sample in emitted code */
-	uint64_t system;   /* part of @broken: in the kernel, if the code is libc */
-	uint64_t passing;  /* samples taken in this code whose stack continues to its caller */
-	uint64_t callers;  /* part of @passing: the caller is missing, because the function has no
-			      frame or shows another function's caller */
-	uint64_t shared;   /* samples whose stack ends in another file's code, perhaps through this
-			      code's fault */
-	bool keeps;        /* the code keeps the frame pointer */
-	bool breaks;       /* set before jp_culprits_join(): this code causes @broken */
-	bool lacks;        /* set before jp_culprits_join(): this code causes @callers */
-	uint64_t both;     /* samples that are counted in @callers and also in @broken or @shared */
-	uint64_t again;    /* part of @callers that another file's @broken counts, too */
+	uint64_t broken;    /* samples whose stack ends in this code */
+	uint64_t single;    /* part of @broken: the stack has only the sampled address */
+	uint64_t garbage;   /* part of @broken: garbage addresses follow */
+	uint64_t starting;  /* part of @broken: before the first sample in emitted code */
+	uint64_t system;    /* part of @broken: in the kernel, if the code is libc */
+	uint64_t passing;   /* samples taken in this code whose stack continues to its caller */
+	uint64_t no_caller; /* part of @passing: the caller is missing, because the function has no
+			     frame or shows another function's caller */
+	uint64_t shared;    /* samples whose stack ends in another file's code, perhaps through this
+			       code's fault */
+	bool has_fp;        /* the code keeps the frame pointer */
+	bool breaks;        /* set before jp_culprits_join(): this code causes @broken */
+	bool lacks;         /* set before jp_culprits_join(): this code causes @no_caller */
+	uint64_t both;  /* samples that are counted in @no_caller and also in @broken or @shared */
+	uint64_t again; /* part of @no_caller that another file's @broken counts, too */
 
 	uint64_t start, end;
 	const struct jp_end *worst; /* the place in this code where most stacks end */

@@ -120,9 +120,9 @@ static struct jp_end *add_new_end(struct jp_ends *ends, const struct jp_places_p
 
 		end->use = jp_frame_use(ends->store, mapping, addr - (kind == JP_END_HERE));
 		end->bare = end->use == JP_FRAME_UNKNOWN && entry && entry->cfi;
-		end->keeps = jp_frame_kept(ends->store, mapping) ||
-			     (kind == JP_END_LEAF &&
-			      does_caller_keep_frame_pointer(ends, end, process, stack));
+		end->has_fp = jp_frame_kept(ends->store, mapping) ||
+			      (kind == JP_END_LEAF &&
+			       does_caller_keep_frame_pointer(ends, end, process, stack));
 		end->frameless_call = kind == JP_END_HERE && end->use == JP_FRAME_LINKED &&
 				      jp_frame_is_absent(ends->store, mapping, addr - 1) &&
 				      jp_frame_is_absent(ends->store, mapping, addr);

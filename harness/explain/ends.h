@@ -22,7 +22,7 @@ struct jp_end {
 	uint64_t addr;
 	uint64_t start, end; /* range of the mapping or the page */
 	uint64_t vaddr;      /* @addr in the file's own address space */
-	bool keeps;          /* the file was built with frame pointers */
+	bool has_fp;         /* the file was built with frame pointers */
 	bool frameless_call; /* the function links a frame record, but calls before that, as
 				functions call __morestack() (-fsplit-stack) */
 	bool bare;           /* the file has call frame information, but none for @addr */
@@ -77,7 +77,7 @@ bool jp_end_has_unknown_caller(const struct jp_end *end);
 /* Returns whether the function sampled at @leaf, like others of its file, links no frame record. */
 static inline bool jp_end_has_no_frame(const struct jp_end *leaf)
 {
-	return !leaf->keeps && (leaf->use == JP_FRAME_KEPT || leaf->use == JP_FRAME_USED);
+	return !leaf->has_fp && (leaf->use == JP_FRAME_KEPT || leaf->use == JP_FRAME_USED);
 }
 
 struct jp_ends *jp_ends_new(struct jp_replay *spaces, const char *elf_dir,

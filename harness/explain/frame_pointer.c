@@ -49,12 +49,12 @@ static void blame_emitted(struct jp_explain_view *view, const struct jp_culprit 
 			"%" PRIu64 " more end in a file without a caller in emitted code: "
 			"either may be the cause; perf record --call-graph dwarf shows which",
 			culprit->shared);
-	if (culprit->callers)
+	if (culprit->no_caller)
 		jp_blame_evidence(blame,
 				  "%" PRIu64
 				  " go on to the caller of a function that has a frame, and that "
 				  "lacks in the chain: the code before %" PRIx64 " calls it",
-				  culprit->callers, culprit->leaf->skipped);
+				  culprit->no_caller, culprit->leaf->skipped);
 	if (culprit->worst)
 		describe_end(blame, culprit->worst);
 	else
@@ -92,7 +92,7 @@ static void blame_file(struct jp_explain_view *view, const struct jp_culprit *cu
 		       uint64_t samples)
 {
 	const struct jp_image *image = culprit->image;
-	const struct jp_end *where = culprit->broken >= culprit->callers || !culprit->leaf
+	const struct jp_end *where = culprit->broken >= culprit->no_caller || !culprit->leaf
 					     ? culprit->worst
 					     : culprit->leaf;
 	struct jp_blame *blame = jp_blame(view->blames, "library-no-frame-pointer", image->pid,
@@ -103,11 +103,11 @@ static void blame_file(struct jp_explain_view *view, const struct jp_culprit *cu
 	if (culprit->broken)
 		jp_blame_evidence(blame, "%" PRIu64 " stacks end in %s", culprit->broken,
 				  culprit->file);
-	if (culprit->callers)
+	if (culprit->no_caller)
 		jp_blame_evidence(blame,
 				  "%" PRIu64 " of %" PRIu64
 				  " stacks that continue there lack a caller",
-				  culprit->callers, culprit->passing);
+				  culprit->no_caller, culprit->passing);
 	if (where)
 		describe_end(blame, where);
 	if (where && (where->use == JP_FRAME_USED || where->use == JP_FRAME_KEPT))
@@ -152,7 +152,7 @@ static bool lacks_frame_pointers(const struct jp_culprit *culprit)
 	enum { SOME = 10, MANY = 3 };
 	const uint64_t all = culprit->broken + culprit->passing;
 
-	return culprit->broken * (culprit->keeps ? MANY : SOME) >= all;
+	return culprit->broken * (culprit->has_fp ? MANY : SOME) >= all;
 }
 
 /* Returns whether a healthy program has as many broken chains in the code of @culprit. On most
@@ -193,15 +193,15 @@ static bool lacks_callers(const struct jp_culprit *culprit)
 {
 	enum { HALF = 2, QUARTER = 4 };
 
-	if (culprit->code == JP_CODE_LIBC || (culprit->keeps && culprit->code != JP_CODE_EMITTED))
-		return culprit->callers * QUARTER >= culprit->image->samples;
-	return culprit->code != JP_CODE_EMITTED || (culprit->callers * HALF >= culprit->passing &&
+	if (culprit->code == JP_CODE_LIBC || (culprit->has_fp && culprit->code != JP_CODE_EMITTED))
+		return culprit->no_caller * QUARTER >= culprit->image->samples;
+	return culprit->code != JP_CODE_EMITTED || (culprit->no_caller * HALF >= culprit->passing &&
 						    !jp_image_shows_callers(culprit->image));
 }
 
 static uint64_t count_cost(const struct jp_culprit *culprit)
 {
-	return (culprit->breaks ? culprit->broken : 0) + (culprit->lacks ? culprit->callers : 0) +
+	return (culprit->breaks ? culprit->broken : 0) + (culprit->lacks ? culprit->no_caller : 0) +
 	       culprit->shared - culprit->both;
 }
 

@@ -67,7 +67,7 @@ static void free_state(void *context)
 static enum emitted_place classify_name(const struct jp_name *name, int loop)
 {
 	/* Without symbols, the role of the function is unknown. */
-	if (name->how == JP_NAME_STRIPPED)
+	if (name->source == JP_NAME_STRIPPED)
 		return LOOP;
 	if (!name->text || strncmp(name->text, loops[loop].function, strlen(loops[loop].function)))
 		return ELSEWHERE;

@@ -128,7 +128,7 @@ static int handle_map(struct jp_name_losses *losses, const struct jp_event *even
  * code of one process. */
 static bool is_in_file(unsigned int fault)
 {
-	return (fault >= JP_NAME_NO_FILE && fault < JP_NAME_HOWS) || fault == JP_NAME_CHANGED;
+	return (fault >= JP_NAME_NO_FILE && fault < JP_NAME_SOURCES) || fault == JP_NAME_CHANGED;
 }
 
 /* Returns the process whose published names the code of @mapping in process @pid needs: that which
@@ -222,12 +222,12 @@ static unsigned int find_fault(struct jp_name_losses *losses, uint32_t pid,
 	struct jp_name name = jp_names_find(losses->names, mapping, addr);
 	const struct jp_perf_map *map;
 
-	if ((name.how == JP_NAME_ELF || name.how == JP_NAME_NO_SYMBOL ||
-	     name.how == JP_NAME_STRIPPED) &&
+	if ((name.source == JP_NAME_ELF || name.source == JP_NAME_NO_SYMBOL ||
+	     name.source == JP_NAME_STRIPPED) &&
 	    jp_changed_files_has(losses->changed, mapping))
 		return JP_NAME_CHANGED;
 
-	if (name.how == JP_NAME_MAP) {
+	if (name.source == JP_NAME_MAP) {
 		known->named = get_process(losses, mapping->pid);
 		if (!known->named)
 			return JP_NAME_FAULTS;
@@ -235,31 +235,31 @@ static unsigned int find_fault(struct jp_name_losses *losses, uint32_t pid,
 		return jp_perf_map_is_ambiguous(map, addr) ? JP_NAME_AGAIN : JP_NAME_ELF;
 	}
 	/* A missing mapping, or a gap between symbols, is no loss of a name. */
-	if (name.how < JP_NAME_NAMED || name.how == JP_NAME_NO_MAPPING ||
-	    name.how == JP_NAME_NO_SYMBOL)
+	if (name.source < JP_NAME_NAMED || name.source == JP_NAME_NO_MAPPING ||
+	    name.source == JP_NAME_NO_SYMBOL)
 		return JP_NAME_ELF;
 	if (!(mapping->prot & JP_PROT_EXEC) && !is_unstated_memory(mapping))
 		return JP_NAME_ELF;
-	if (!is_in_file(name.how) && (jp_name_losses_injected(losses, pid, addr) ||
-				      jp_name_losses_injected(losses, mapping->pid, addr)))
+	if (!is_in_file(name.source) && (jp_name_losses_injected(losses, pid, addr) ||
+					 jp_name_losses_injected(losses, mapping->pid, addr)))
 		return JP_NAME_HIDDEN;
 	/* A program or library that was loaded from a memfd or /dev/shm is not emitted code. */
-	if (name.how == JP_NAME_NOT_ANONYMOUS &&
+	if (name.source == JP_NAME_NOT_ANONYMOUS &&
 	    (mapping->backing == JP_BACKING_MEMFD || mapping->backing == JP_BACKING_SHM) &&
 	    (jp_code_is_library(mapping) ||
 	     jp_images_is_program(&losses->ends->images, pid, mapping->name)))
 		return JP_NAME_NO_FILE;
 	/* Special mappings of the kernel, such as [vsyscall]. */
-	if (name.how == JP_NAME_NOT_ANONYMOUS && *mapping->name == '[' &&
+	if (name.source == JP_NAME_NOT_ANONYMOUS && *mapping->name == '[' &&
 	    strncmp(mapping->name, "[anon:", 6) != 0)
 		return JP_NAME_ELF;
-	if (is_in_file(name.how) && *mapping->name == '[')
+	if (is_in_file(name.source) && *mapping->name == '[')
 		return JP_NAME_ELF;
-	if (name.how == JP_NAME_NO_FILE && is_removed_code(mapping))
+	if (name.source == JP_NAME_NO_FILE && is_removed_code(mapping))
 		return JP_NAME_NOT_ANONYMOUS;
-	if (is_in_file(name.how) && jp_file_finder_injected(losses->finder, mapping->name))
+	if (is_in_file(name.source) && jp_file_finder_injected(losses->finder, mapping->name))
 		return JP_NAME_NOT_THERE;
-	return name.how;
+	return name.source;
 }
 
 static int fill_known_loss(struct jp_name_losses *losses, uint32_t pid, uint64_t addr,

@@ -6,19 +6,19 @@
 
 /* Frames without a name, or with a doubtful one: how many samples have them, where, and why. */
 
-enum jp_name_fault { /* continues enum jp_name_how, whose values without a name are faults too */
-		     JP_NAME_HIDDEN = JP_NAME_HOWS, /* a mapping hides an older one by inject */
-		     JP_NAME_AGAIN,                 /* the perf map has several names */
-		     JP_NAME_NOT_THERE,             /* a file that inject made is missing, or bad */
-		     JP_NAME_CHANGED,               /* another file is there, by inode or time */
-		     JP_NAME_REMAPPED,              /* memory replaced a file's text */
+enum jp_name_fault { /* continues enum jp_name_source, whose values without a name are faults too */
+		     JP_NAME_HIDDEN = JP_NAME_SOURCES, /* a mapping hides an older one by inject */
+		     JP_NAME_AGAIN,                    /* the perf map has several names */
+		     JP_NAME_NOT_THERE, /* a file that inject made is missing, or bad */
+		     JP_NAME_CHANGED,   /* another file is there, by inode or time */
+		     JP_NAME_REMAPPED,  /* memory replaced a file's text */
 		     JP_NAME_FAULTS,
 };
 
 enum { JP_LOSS_RANGES = 8, JP_LOSS_ADDRS = 64 };
 /* One loss of names: samples with one fault, in the emitted code of one process or in one file. */
 struct jp_name_loss {
-	unsigned int fault; /* enum jp_name_how or jp_name_fault */
+	unsigned int fault; /* enum jp_name_source or jp_name_fault */
 	uint32_t pid; /* process that mapped the code, or a forked child with a jitdump of its own;
 			 for a file: the process that mapped it first */
 	const char *name; /* name of the mapping */

@@ -46,13 +46,13 @@ enum jp_event_type {
 };
 
 /* How a process or a new program (image) in it starts. The numbers are those in the truth file. */
-enum jp_truth_how {
-	JP_HOW_LAUNCH,
-	JP_HOW_FORK,
-	JP_HOW_VFORK, /* vfork(): the child only calls exec */
-	JP_HOW_EXEC,
-	JP_HOW_SHARE, /* clone(CLONE_VM): continues in the parent's address space */
-	JP_HOWS
+enum jp_start_kind {
+	JP_START_LAUNCH,
+	JP_START_FORK,
+	JP_START_VFORK, /* vfork(): the child only calls exec */
+	JP_START_EXEC,
+	JP_START_SHARE, /* clone(CLONE_VM): continues in the parent's address space */
+	JP_START_KINDS
 };
 
 struct jp_truth_leave {
@@ -181,10 +181,10 @@ struct jp_event {
 			uint32_t flags;
 			bool code; /* the record lacks MMAP_DATA: perf assumes code there, whatever
 				      @prot is */
-			bool has_identity;   /* maj, min, ino, gen are valid */
-			const char *name;    /* NUL-terminated */
-			uint64_t to, to_len; /* REMAP: the range after the move */
-		} map;                       /* MAP, PROTECT, REMAP, UNMAP */
+			bool has_identity;          /* maj, min, ino, gen are valid */
+			const char *name;           /* NUL-terminated */
+			uint64_t new_addr, new_len; /* REMAP: the range after the move */
+		} map;                              /* MAP, PROTECT, REMAP, UNMAP */
 		struct {
 			const char *name;
 			bool exec;
@@ -194,13 +194,13 @@ struct jp_event {
 						forked; 0: unknown */
 			uint64_t time; /* time in the record's body; jp_event.time is that of its
 					  sample id */
-			enum jp_truth_how how; /* how the task started; only in the truth */
+			enum jp_start_kind start_kind; /* how the task started; only in the truth */
 			/* FORK: the recorder synthesized the record for a task that existed
 			 * already. It states the parent, but no memory was copied. */
 			bool was_running;
-			uint32_t by; /* truth: tid of the thread that called exec; 0: the first
-					thread */
-		} task;              /* FORK, EXIT, EXEC */
+			uint32_t exec_tid; /* truth: tid of the thread that called exec; 0: the
+					first thread */
+		} task;                    /* FORK, EXIT, EXEC */
 		struct {
 			uint64_t lost;
 		} lost;
@@ -269,7 +269,7 @@ static inline bool jp_event_touches(const struct jp_event *event, uint64_t start
 
 	switch (event->type) {
 	case JP_EVENT_REMAP:
-		if (event->map.to < end && start < event->map.to + event->map.to_len)
+		if (event->map.new_addr < end && start < event->map.new_addr + event->map.new_len)
 			return true;
 		/* fall through */
 	case JP_EVENT_MAP:

@@ -18,7 +18,7 @@ struct known_name {
 	uint64_t addr, generation;
 	uint32_t pid;
 	uint16_t since;
-	uint8_t how;
+	uint8_t source;
 	bool is_set;
 };
 
@@ -69,7 +69,7 @@ static const struct known_name *get_name(struct jp_file_names *file_names, uint3
 		return known;
 	name = jp_names_find(file_names->names,
 			     jp_replay_find_as_perf(file_names->replay, pid, addr), addr);
-	*known = (struct known_name){addr, generation, pid, name.since, name.how, true};
+	*known = (struct known_name){addr, generation, pid, name.since, name.source, true};
 	return known;
 }
 
@@ -87,8 +87,8 @@ int jp_file_names_count(struct jp_file_names *file_names, const struct jp_event 
 		return -ENOMEM;
 	name = get_name(file_names, event->pid, event->sample.ip);
 	counts->samples++;
-	counts->how[name->how]++;
-	for (size_t i = 0; name->how < JP_NAME_NAMED && i < JP_NAMING_PERFS; i++)
+	counts->source[name->source]++;
+	for (size_t i = 0; name->source < JP_NAME_NAMED && i < JP_NAMING_PERFS; i++)
 		counts->nr_named[i] += name->since <= versions[i];
 	return 0;
 }
@@ -100,8 +100,8 @@ void jp_file_names_total(const struct jp_file_names *file_names, struct jp_name_
 	*total = (struct jp_name_counts){0};
 	for (size_t cursor = 0; (counts = jp_map_next(&file_names->processes, &cursor, NULL));) {
 		total->samples += counts->samples;
-		for (size_t i = 0; i < JP_NAME_HOWS; i++)
-			total->how[i] += counts->how[i];
+		for (size_t i = 0; i < JP_NAME_SOURCES; i++)
+			total->source[i] += counts->source[i];
 		for (size_t i = 0; i < JP_NAMING_PERFS; i++)
 			total->nr_named[i] += counts->nr_named[i];
 	}

@@ -16,7 +16,7 @@ extern const char *const jp_naming_perf_text[JP_NAMING_PERFS];
 
 struct jp_name_counts {
 	uint64_t samples; /* number of samples with a user address */
-	uint64_t how[JP_NAME_HOWS];
+	uint64_t source[JP_NAME_SOURCES];
 	uint64_t nr_named[JP_NAMING_PERFS]; /* number of named samples, by version of perf */
 };
 

@@ -100,7 +100,7 @@ static uint32_t find_parent(const struct jp_truth *truth, uint32_t pid, uint64_t
 {
 	const struct jp_event *start = NULL;
 
-	for (size_t i = 0; jp_groups_next(&truth->acts_of.lives, pid, &i); i++) {
+	for (size_t i = 0; jp_groups_next(&truth->acts_of.lifecycle, pid, &i); i++) {
 		const struct jp_event *act = &truth->acts[i];
 
 		if (act->before > *time)

@@ -28,15 +28,15 @@ static void write_figures(struct jp_json *json, const struct jp_figures *figures
 	write_places(json, "sampled", figures->nr_samples, JP_PLACES);
 }
 
-static uint64_t write_hows(struct jp_json *json, const char *key, const uint64_t *counts,
-			   enum jp_name_how first_source, enum jp_name_how end)
+static uint64_t write_sources(struct jp_json *json, const char *key, const uint64_t *counts,
+			      enum jp_name_source first_source, enum jp_name_source end)
 {
 	uint64_t sum = 0;
 
 	jp_json_object(json, key);
-	for (enum jp_name_how how = first_source; how < end; how++) {
-		jp_json_u64(json, jp_name_how_text[how], counts[how]);
-		sum += counts[how];
+	for (enum jp_name_source source = first_source; source < end; source++) {
+		jp_json_u64(json, jp_name_source_text[source], counts[source]);
+		sum += counts[source];
 	}
 	jp_json_end(json);
 	return sum;
@@ -46,9 +46,10 @@ static void write_names(struct jp_json *json, const struct jp_name_counts *count
 {
 	jp_json_object(json, "names");
 	jp_json_u64(json, "samples", counts->samples);
-	jp_json_u64(json, "named", write_hows(json, "by", counts->how, JP_NAME_ELF, JP_NAME_NAMED));
+	jp_json_u64(json, "named",
+		    write_sources(json, "by", counts->source, JP_NAME_ELF, JP_NAME_NAMED));
 	jp_json_u64(json, "unnamed",
-		    write_hows(json, "why", counts->how, JP_NAME_NAMED, JP_NAME_HOWS));
+		    write_sources(json, "why", counts->source, JP_NAME_NAMED, JP_NAME_SOURCES));
 	jp_json_object(json, "named_by_perf");
 	for (size_t i = 0; i < JP_NAMING_PERFS; i++)
 		jp_json_u64(json, jp_naming_perf_text[i], counts->nr_named[i]);

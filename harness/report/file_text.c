@@ -105,7 +105,7 @@ static void print_places(struct jp_file_report *report)
 
 static void print_names(const struct jp_file_report *report)
 {
-	static const char *const texts[JP_NAME_HOWS] = {
+	static const char *const texts[JP_NAME_SOURCES] = {
 		[JP_NAME_ELF] = "  by symbols of a file",
 		[JP_NAME_JITDUMP] = "  by an injected jitdump",
 		[JP_NAME_MAP] = "  by a perf map",
@@ -127,9 +127,9 @@ static void print_names(const struct jp_file_report *report)
 	jp_file_names_total(report->names, &names);
 	print_share("samples in user space that perf 7.3 names",
 		    names.nr_named[JP_NAMING_PERFS - 1], names.samples, "samples");
-	for (enum jp_name_how how = 0; how < JP_NAME_HOWS; how++)
-		if (names.how[how])
-			print_share(texts[how], names.how[how], names.samples, "samples");
+	for (enum jp_name_source source = 0; source < JP_NAME_SOURCES; source++)
+		if (names.source[source])
+			print_share(texts[source], names.source[source], names.samples, "samples");
 	for (size_t i = 0; i + 1 < JP_NAMING_PERFS; i++)
 		if (names.nr_named[i] != names.nr_named[JP_NAMING_PERFS - 1])
 			printf("  perf %s names %12" PRIu64 "\n", jp_naming_perf_text[i],

@@ -38,7 +38,7 @@ static const char *find_published_name(struct jp_names *names, const struct jp_m
 {
 	const struct jp_name name = jp_names_find(names, mapping, addr);
 
-	return name.how == JP_NAME_MAP || name.how == JP_NAME_JITDUMP ? name.text : NULL;
+	return name.source == JP_NAME_MAP || name.source == JP_NAME_JITDUMP ? name.text : NULL;
 }
 
 /* Returns the name of the code at @addr: from the truth, else the published name, else the file

@@ -99,7 +99,7 @@ int jp_picture_ends_add_truth(struct jp_picture_ends *ends, const struct jp_trut
 		const struct jp_event *act = &truth->acts[i];
 
 		if (act->type == JP_EVENT_UNMAP ||
-		    (act->type == JP_EVENT_REMAP && act->map.to != act->map.addr))
+		    (act->type == JP_EVENT_REMAP && act->map.new_addr != act->map.addr))
 			failed = add_end(ends, act->pid, act->map.addr, act->map.len, act->after);
 	}
 	ends->of_truth = ends->count;

@@ -20,7 +20,7 @@ enum { INDENT = 4, LONGEST = 2048 };
 /* The acts of a workload according to its truth. */
 struct story_acts {
 	uint64_t start, end; /* ns */
-	uint64_t counts[JP_ACTS], starts[JP_HOWS], executable, bytes;
+	uint64_t counts[JP_ACTS], starts[JP_START_KINDS], executable, bytes;
 };
 
 /* Prints words from column @indent on. */
@@ -50,7 +50,7 @@ static int count_act(void *context, const struct jp_event *event)
 		return 0;
 	acts->counts[act]++;
 	if (act == JP_ACT_PROCESS || act == JP_ACT_EXEC)
-		acts->starts[event->task.how]++;
+		acts->starts[event->task.start_kind]++;
 	else if (act == JP_ACT_MAP)
 		acts->executable += event->map.prot & JP_PROT_EXEC ? 1 : 0;
 	else if (act == JP_ACT_LOAD)
@@ -90,8 +90,8 @@ static void put_workload(const struct jp_result *result, const char *dir, unsign
 	    "processes: %" PRIu64 " launched, %" PRIu64 " forked, %" PRIu64 " by vfork, %" PRIu64
 	    " by exec, %" PRIu64 " by clone with shared memory; %" PRIu64
 	    " more threads; in %.3f s",
-	    acts.starts[JP_HOW_LAUNCH], acts.starts[JP_HOW_FORK], acts.starts[JP_HOW_VFORK],
-	    acts.starts[JP_HOW_EXEC], acts.starts[JP_HOW_SHARE], acts.counts[JP_ACT_THREAD],
+	    acts.starts[JP_START_LAUNCH], acts.starts[JP_START_FORK], acts.starts[JP_START_VFORK],
+	    acts.starts[JP_START_EXEC], acts.starts[JP_START_SHARE], acts.counts[JP_ACT_THREAD],
 	    (double)(acts.end - acts.start) / 1e9);
 	put(width, INDENT,
 	    "mappings: %" PRIu64 " mapped (%" PRIu64 " executable), %" PRIu64 " protected, %" PRIu64
@@ -160,7 +160,7 @@ static void put_exceptions(const struct jp_result *result, unsigned int width)
 		    findings->skipped[i].validator, findings->skipped[i].lack);
 }
 
-static bool is_any(const char *name)
+static bool accept_name(const char *name)
 {
 	return name[0] != '.';
 }
@@ -175,7 +175,7 @@ static void put_files(const char *dir, unsigned int width)
 	printf("\nFiles\n%*s%s:\n", INDENT, "",
 	       jp_terminal_shorten(dir, width - INDENT - 1, JP_CUT_MIDDLE, short_text,
 				   sizeof(short_text)));
-	if (jp_untrusted_list(dir, &names, is_any, &err))
+	if (jp_untrusted_list(dir, &names, accept_name, &err))
 		put(width, INDENT, "%s", err.text);
 	for (size_t i = 0; i < names.count && length < sizeof(text); i++)
 		length += (size_t)snprintf(text + length, sizeof(text) - length, "%s ",

@@ -87,10 +87,10 @@ int jp_child_keep(struct jp_child *process, pid_t pid, int child_ends[2])
 	return 0;
 }
 
-void jp_child_begin(uint64_t before, struct jp_truth_task_ids parent, enum jp_truth_how how)
+void jp_child_begin(uint64_t before, struct jp_truth_task_ids parent, enum jp_start_kind how)
 {
 	jp_truth_new_task();
-	if (how == JP_HOW_FORK)
+	if (how == JP_START_FORK)
 		jp_thread_forget_parent();
 	jp_truth_process_start(before, how, parent, 0);
 }

@@ -38,5 +38,5 @@ int jp_child_keep(struct jp_child *process, pid_t pid, int child_ends[2]);
 int jp_child_reap(struct jp_child *process, uint64_t start_time);
 
 /* Records the start of the calling process, a new child, in the truth. */
-void jp_child_begin(uint64_t before, struct jp_truth_task_ids parent, enum jp_truth_how how);
+void jp_child_begin(uint64_t before, struct jp_truth_task_ids parent, enum jp_start_kind how);
 void jp_child_end(int status) __attribute__((noreturn));

@@ -60,7 +60,7 @@ int jp_process_fork(struct jp_child *process, const struct jp_fork *options,
 	process->absent_at = jp_clock_now();
 	pid = fork_by_clone3(options);
 	if (!pid) {
-		jp_child_begin(process->absent_at, parent, JP_HOW_FORK);
+		jp_child_begin(process->absent_at, parent, JP_START_FORK);
 		jp_path_forked();
 		jp_emit_use_new_names();
 		jp_maps_forked();
@@ -90,7 +90,7 @@ static int run_sharing(void *context)
 	const struct sharing *sharing = context;
 	int status;
 
-	jp_child_begin(sharing->before, sharing->parent, JP_HOW_SHARE);
+	jp_child_begin(sharing->before, sharing->parent, JP_START_SHARE);
 	jp_maps_record_all();
 	status = sharing->body(sharing->context);
 	jp_maps_record_all();

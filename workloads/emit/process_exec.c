@@ -179,7 +179,7 @@ static pid_t start_image(struct next_image *image, enum jp_birth birth, const in
 	if (birth == JP_BIRTH_VFORK_EXEC) {
 		pid = vfork();
 		if (!pid) {
-			jp_child_begin(before, parent, JP_HOW_VFORK);
+			jp_child_begin(before, parent, JP_START_VFORK);
 			exec_child(image, false, child_ends);
 		}
 		/* The vfork child changed the cached ids in the memory that we share. */
@@ -188,7 +188,7 @@ static pid_t start_image(struct next_image *image, enum jp_birth birth, const in
 	}
 	pid = fork();
 	if (!pid) {
-		jp_child_begin(before, parent, JP_HOW_FORK);
+		jp_child_begin(before, parent, JP_START_FORK);
 		exec_child(image, birth == JP_BIRTH_THREAD_EXEC, child_ends);
 	}
 	return pid < 0 ? -errno : pid;

@@ -15,7 +15,7 @@ PARTIAL = ".partial"  # suffix of a cell's folder until the folder is complete
 # Optional keys of cell.json that the header copies.
 COPIED = ("package_sha256", "packages", "sha256", "qemu", "qemu_package")
 # Keys of the header that must have the same value for all seeds.
-SAME = ("kind", "label", "version", "kernel", "package", *COPIED, "accelerator", "suite", "exact")
+COMMON = ("kind", "label", "version", "kernel", "package", *COPIED, "accelerator", "suite", "exact")
 
 
 class Partial(Unusable):
@@ -137,7 +137,7 @@ def load(folder: str) -> stored.Stored:
 
 def load_results(folder: str, header: dict[str, Any]) -> stored.Stored:
     stored_cell = stored.Stored(folder, header, {}, {})
-    if header["outcome"] not in stored.WHOLE:
+    if header["outcome"] not in stored.COMPLETE:
         stored_cell.lost = "%s: %s" % (header["outcome"], header.get("reason", "no reason given"))
         return stored_cell
     results = os.path.join(folder, "results.jsonl")
@@ -233,7 +233,7 @@ def merge_seeds(several: list[stored.Stored]) -> stored.Stored:
         raise Partial("%s: seed %d is there twice" % (
             first.label, next(seed for seed in seeds if seeds.count(seed) > 1)))
     for other_cell in several[1:]:
-        for key in SAME:
+        for key in COMMON:
             if first.header.get(key) != other_cell.header.get(key):
                 raise Partial("%s: '%s' differs: %.100r in %s, %.100r in %s" % (
                     first.label, key, first.header.get(key), first.path, other_cell.header.get(key),
@@ -249,7 +249,7 @@ def merge_seeds(several: list[stored.Stored]) -> stored.Stored:
     commands = dict.fromkeys(cell.header["command"] for cell in several)
     header = {**first.header, "seeds": seeds, "command": "; ".join(commands),
               "outcome": max((cell.header["outcome"] for cell in several),
-                             key=stored.WHOLE.index)}
+                             key=stored.COMPLETE.index)}
     reasons = [cell.header["reason"] for cell in several if "reason" in cell.header]
     if reasons:
         header["reason"] = "\n".join(dict.fromkeys(reasons))

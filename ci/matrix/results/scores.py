@@ -47,7 +47,7 @@ class Kernel:
 def load_cell(folder: str) -> Kernel:
     """Loads a cell of a run, reduced to the stored keys."""
     cell = jsonl.read_one(os.path.join(folder, CELL))
-    if cell.get("outcome") not in stored.WHOLE:
+    if cell.get("outcome") not in stored.COMPLETE:
         raise Partial("%s: %s" % (folder, cell.get("outcome")))
     rows = []
     for _, score in jsonl.read(os.path.join(folder, SCORES)):

@@ -18,7 +18,7 @@ ARCHITECTURES = ("aarch64", "riscv64")
 # Best first: the worst outcome of several seeds is the outcome of the case.
 OUTCOMES = ("PASS", "XFAIL", "SKIP", "XPASS", "ERROR", "TIMEOUT", "CRASH", "FAIL")
 # Outcomes of complete runs. SPLAT: the kernel's log has a splat.
-WHOLE = ("DONE", "SPLAT")
+COMPLETE = ("DONE", "SPLAT")
 BAD = ("FAIL", "CRASH", "TIMEOUT", "ERROR", "XPASS")
 ROOT = os.path.abspath(__file__ + "/../../../..")
 FOLDER = os.path.join(ROOT, "results", "matrix")
@@ -94,7 +94,7 @@ def load_records(path: str) -> Stored:
     stored: Stored | None = None
     for line, record in jsonl.read(path):
         if stored is None:
-            if record.get("format") != FORMAT or record["outcome"] not in WHOLE:
+            if record.get("format") != FORMAT or record["outcome"] not in COMPLETE:
                 raise Malformed(path, line, "expected a header of format %d" % FORMAT)
             stored = Stored(path, record, {}, {})
             label = record["label"]

@@ -187,7 +187,7 @@ static const char *parse_task(struct jp_observation_line *parser, char *line, bo
 	event->task.ppid = event->pid;
 	event->task.ptid = event->tid;
 	event->task.time = event->time;
-	event->task.how = JP_HOW_FORK;
+	event->task.start_kind = JP_START_FORK;
 	if (is_fork && (!parse_id(&line, &event->task.ppid) || !parse_id(&line, &event->task.ptid)))
 		return "the pid and the tid of the thread that forked it";
 	return *line ? "nothing more" : NULL;

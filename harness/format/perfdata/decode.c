@@ -277,7 +277,7 @@ static const char *decode_task(const struct jp_perf_layout *layout,
 	/* perf since 4.20 sets this bit in synthesized records; the kernel in no FORK. */
 	event->task.was_running =
 		event->type == JP_EVENT_FORK && record->misc & JP_PERF_MISC_FORK_EXEC;
-	event->task.how = JP_HOW_FORK; /* records do not show clone(CLONE_VM) */
+	event->task.start_kind = JP_START_FORK; /* records do not show clone(CLONE_VM) */
 	return NULL;
 }
 

@@ -27,11 +27,11 @@ static void name_task(void)
 	APPEND(COMM, before, jp_clock_now(), .text = {jp_truth_text(name)});
 }
 
-void jp_truth_process_start(uint64_t before, enum jp_truth_how how, struct jp_truth_task_ids parent,
-			    uint32_t creator)
+void jp_truth_process_start(uint64_t before, enum jp_start_kind start_kind,
+			    struct jp_truth_task_ids parent, uint32_t creator)
 {
 	APPEND(PROCESS_START, before, jp_clock_now(),
-	       .start = {parent.pid, parent.tid, how, creator});
+	       .start = {parent.pid, parent.tid, start_kind, creator});
 	name_task();
 }
 

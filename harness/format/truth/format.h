@@ -77,7 +77,7 @@ struct jp_truth_record {
 		struct {
 			/* Pid and tid of the thread that forked; 0: unknown. */
 			uint32_t parent, parent_tid;
-			uint64_t start_kind; /* enum jp_truth_how */
+			uint64_t start_kind; /* enum jp_start_kind */
 			uint64_t exec_tid;   /* tid of the thread that called exec; 0: the first
 						thread */
 		} start;                     /* a THREAD_START uses only parent_tid */

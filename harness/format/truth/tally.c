@@ -20,7 +20,7 @@ enum jp_act jp_act_find_kind(const struct jp_event *event)
 	case JP_EVENT_FORK:
 		if (!jp_event_starts_process(event))
 			return JP_ACT_THREAD;
-		return event->task.how == JP_HOW_EXEC ? JP_ACT_EXEC : JP_ACT_PROCESS;
+		return event->task.start_kind == JP_START_EXEC ? JP_ACT_EXEC : JP_ACT_PROCESS;
 	case JP_EVENT_MAP:
 		return JP_ACT_MAP;
 	case JP_EVENT_PROTECT:

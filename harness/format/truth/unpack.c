@@ -53,14 +53,14 @@ static int unpack_start(const struct jp_truth_record *record, struct jp_event *e
 
 	event->task.ppid = record->start.parent;
 	event->task.ptid = record->start.parent_tid;
-	event->task.how = kind;
-	event->task.by = record->start.exec_tid;
-	if (kind == JP_HOW_LAUNCH || kind == JP_HOW_EXEC) {
+	event->task.start_kind = kind;
+	event->task.exec_tid = record->start.exec_tid;
+	if (kind == JP_START_LAUNCH || kind == JP_START_EXEC) {
 		event->type = JP_EVENT_EXEC;
 		return 0;
 	}
 	event->type = JP_EVENT_FORK;
-	return kind < JP_HOWS && record->start.parent != record->pid ? 0 : -EINVAL;
+	return kind < JP_START_KINDS && record->start.parent != record->pid ? 0 : -EINVAL;
 }
 
 static int unpack_mapping(struct jp_truth_items *items, const struct jp_truth_record *record,
@@ -84,9 +84,9 @@ static int unpack_mapping(struct jp_truth_items *items, const struct jp_truth_re
 		return 0;
 	case JP_TRUTH_REMAP:
 		event->type = JP_EVENT_REMAP;
-		event->map.to = record->remap.new_addr;
-		event->map.to_len = record->remap.new_len;
-		return event->map.to + event->map.to_len < event->map.to ? -EINVAL : 0;
+		event->map.new_addr = record->remap.new_addr;
+		event->map.new_len = record->remap.new_len;
+		return event->map.new_addr + event->map.new_len < event->map.new_addr ? -EINVAL : 0;
 	default:
 		event->type = JP_EVENT_UNMAP;
 		return 0;

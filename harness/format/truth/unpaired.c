@@ -65,8 +65,8 @@ static bool update_thread(struct paired_thread *thread, const struct jp_truth_re
 	if (record->type == JP_TRUTH_PROCESS_START || record->type == JP_TRUTH_THREAD_START) {
 		thread->alive = true;
 		thread->image = record->type == JP_TRUTH_PROCESS_START &&
-				(record->start.start_kind == JP_HOW_LAUNCH ||
-				 record->start.start_kind == JP_HOW_EXEC);
+				(record->start.start_kind == JP_START_LAUNCH ||
+				 record->start.start_kind == JP_START_EXEC);
 		thread->expected = JP_TRUTH_COMM;
 	} else {
 		thread->expected =
@@ -87,7 +87,7 @@ static void update_process(struct paired_process *process, const struct jp_truth
 {
 	switch (record->type) {
 	case JP_TRUTH_PROCESS_START:
-		if (record->start.start_kind == JP_HOW_EXEC) {
+		if (record->start.start_kind == JP_START_EXEC) {
 			process->execs++;
 			/* The only start record of a pid may be an exec: its parent stays the
 			 * same. */
@@ -121,7 +121,7 @@ static bool is_paired(const struct pairing *pairing, const struct paired_process
 	if (process->nr_gone > process->exits || process->exits + process->killed > starts)
 		return false;
 	/* A launched process's waiting parent is not in the truth. */
-	if (process->start_kind == JP_HOW_LAUNCH)
+	if (process->start_kind == JP_START_LAUNCH)
 		return process->exits == starts && !process->nr_gone;
 	/* A killed parent does not wait. */
 	if (!parent || !parent->exits)
@@ -129,7 +129,7 @@ static bool is_paired(const struct pairing *pairing, const struct paired_process
 	/* In a pid namespace, the outer pid of a child that shares its parent's memory is
 	 * unknown. */
 	return process->exits + process->killed == starts &&
-	       (process->nr_gone == process->exits || process->start_kind == JP_HOW_SHARE);
+	       (process->nr_gone == process->exits || process->start_kind == JP_START_SHARE);
 }
 
 static void count_unpaired_starts(struct jp_truth_reader *reader, const struct pairing *pairing)

@@ -40,8 +40,8 @@ struct jp_truth_task_ids {
 /* Records the start of a process or of a new program in it, and the name of its thread. The new
  * process or program must call this itself, before other acts. @creator: tid of the thread that
  * called exec; 0: the process's first thread. */
-void jp_truth_process_start(uint64_t before, enum jp_truth_how how, struct jp_truth_task_ids parent,
-			    uint32_t creator);
+void jp_truth_process_start(uint64_t before, enum jp_start_kind start_kind,
+			    struct jp_truth_task_ids parent, uint32_t creator);
 void jp_truth_process_exit(void);
 /* Records the exit of another process, which was killed. */
 void jp_truth_process_died(uint32_t pid, uint64_t before, uint64_t after);

@@ -245,7 +245,7 @@ const struct jp_event *jp_evidence_get_launch(const struct jp_evidence *evidence
 
 	for (size_t i = truth->nr_acts; i-- > 0;)
 		if (truth->acts[i].type == JP_EVENT_EXEC &&
-		    truth->acts[i].task.how == JP_HOW_LAUNCH)
+		    truth->acts[i].task.start_kind == JP_START_LAUNCH)
 			return &truth->acts[i];
 	return NULL;
 }

@@ -13,8 +13,8 @@ static bool get_changed_range(const struct jp_event *act, uint64_t *start, uint6
 {
 	bool moved = act->type == JP_EVENT_REMAP;
 
-	*start = moved ? act->map.to : act->map.addr;
-	*end = *start + (moved ? act->map.to_len : act->map.len);
+	*start = moved ? act->map.new_addr : act->map.addr;
+	*end = *start + (moved ? act->map.new_len : act->map.len);
 	return moved || act->type == JP_EVENT_MAP || act->type == JP_EVENT_PROTECT;
 }
 
@@ -100,7 +100,7 @@ static int build_index(struct jp_acts_at *index)
 		const struct jp_event *act = &index->acts[i];
 
 		failed = store_range_in_tree(index, i);
-		if (!failed && act->type == JP_EVENT_FORK && act->task.how == JP_HOW_SHARE)
+		if (!failed && act->type == JP_EVENT_FORK && act->task.start_kind == JP_START_SHARE)
 			failed = add_sharing_process(index, act->pid, act->task.ppid, i)
 					 ?: add_sharing_process(index, act->task.ppid, act->pid, i);
 	}

@@ -6,7 +6,7 @@ static int add_act(struct jp_acts_of *acts, const struct jp_event *act, size_t i
 	int failed = jp_groups_add(&acts->processes, act->pid, index);
 
 	if (!failed && (jp_event_starts_process(act) || act->type == JP_EVENT_END))
-		failed = jp_groups_add(&acts->lives, act->pid, index);
+		failed = jp_groups_add(&acts->lifecycle, act->pid, index);
 	if (!failed && act->type == JP_EVENT_FORK)
 		failed = jp_groups_add(&acts->threads, act->tid, index);
 	return failed;
@@ -19,7 +19,7 @@ int jp_acts_of_index(struct jp_acts_of *of, const struct jp_event *acts, size_t 
 	for (size_t i = 0; !failed && i < count; i++)
 		failed = add_act(of, &acts[i], i);
 	jp_groups_sort(&of->processes);
-	jp_groups_sort(&of->lives);
+	jp_groups_sort(&of->lifecycle);
 	jp_groups_sort(&of->threads);
 	return failed;
 }
@@ -27,6 +27,6 @@ int jp_acts_of_index(struct jp_acts_of *of, const struct jp_event *acts, size_t 
 void jp_acts_of_free(struct jp_acts_of *acts)
 {
 	jp_groups_free(&acts->processes);
-	jp_groups_free(&acts->lives);
+	jp_groups_free(&acts->lifecycle);
 	jp_groups_free(&acts->threads);
 }

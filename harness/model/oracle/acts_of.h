@@ -8,7 +8,7 @@
 struct jp_acts_of {
 	struct jp_groups processes; /* all acts, by pid */
 	/* Acts that start or end a process or its program (image), by pid. */
-	struct jp_groups lives;
+	struct jp_groups lifecycle;
 	struct jp_groups threads; /* FORK acts, by the tid of the new thread */
 };
 

@@ -100,7 +100,7 @@ static int unmaps_live_code(struct jp_truth_collector *collector, const struct j
 static bool removes_memory(const struct jp_event *act)
 {
 	return act->type == JP_EVENT_UNMAP ||
-	       (act->type == JP_EVENT_REMAP && act->map.to != act->map.addr);
+	       (act->type == JP_EVENT_REMAP && act->map.new_addr != act->map.addr);
 }
 
 /* Returns the addresses and times at which @code was loaded for certain. */

@@ -41,7 +41,7 @@ struct jp_truth_process {
 	struct jp_process process;
 	uint32_t codes;       /* index + 1 of the first entry, whose `next` leads to the others */
 	uint32_t incarnation; /* index + 1 in truth->incarnations; 0: the process ended */
-	uint32_t over;        /* index + 1 of the last incarnation of this pid that ended */
+	uint32_t last_ended;  /* index + 1 of the last incarnation of this pid that ended */
 	uint32_t generation;  /* number that changes with the process's code: the functions of paths
 				 must then be looked up again */
 	uint64_t ended; /* start of the bracket in which the pid's last incarnation ended; 0: none
@@ -49,7 +49,7 @@ struct jp_truth_process {
 	struct jp_ranges *files;     /* all mapped files; NULL: no file was mapped */
 	struct jp_ranges *own_files; /* files that this process mapped itself; NULL: none */
 	size_t nr_files;
-	size_t inherited; /* index + 1 in truth->inherited; 0: none */
+	size_t inherited_file; /* index + 1 in truth->inherited; 0: none */
 };
 
 struct jp_truth_collector {

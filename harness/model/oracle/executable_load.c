@@ -20,7 +20,7 @@ static int end_image(void *context, struct jp_process *process, const struct jp_
 	failed = jp_memory_close(context, space, 0, UINT64_MAX, event, event->before, event->after);
 	jp_ranges_free(space->pieces);
 	space->pieces = NULL;
-	space->born_before = event->task.how == JP_HOW_LAUNCH ? 0 : event->before;
+	space->born_before = event->task.start_kind == JP_START_LAUNCH ? 0 : event->before;
 	space->born_after = event->after;
 	space->marked = 0;
 	return failed;

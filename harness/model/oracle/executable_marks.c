@@ -62,7 +62,7 @@ static int add_touched_by(struct mark_reading *reading, const struct jp_event *a
 		return 0;
 	return add_touched_range(reading, act->map.addr, act->map.len)
 		       ?: act->type == JP_EVENT_REMAP
-			  ? add_touched_range(reading, act->map.to, act->map.to_len)
+			  ? add_touched_range(reading, act->map.new_addr, act->map.new_len)
 			  : 0;
 }
 

@@ -135,18 +135,18 @@ static int unmap(struct jp_memory_replay *replay, struct jp_memory_space *space,
 static int remap_memory(struct jp_memory_replay *replay, struct jp_memory_space *space,
 			const struct jp_event *act)
 {
-	const uint64_t from = act->map.addr, by = act->map.to - from;
-	uint64_t end = from + act->map.len, to_end = act->map.to + act->map.to_len;
+	const uint64_t from = act->map.addr, by = act->map.new_addr - from;
+	uint64_t end = from + act->map.len, to_end = act->map.new_addr + act->map.new_len;
 	struct jp_ranges *old = space->pieces ? jp_ranges_share(space->pieces) : NULL;
 	struct jp_memory_space was = *space;
 	struct jp_memory_piece part;
-	int failed =
-		jp_memory_close(replay, space, act->map.to, to_end, act, act->before, act->after)
-			?: unmap(replay, space, act);
+	int failed = jp_memory_close(replay, space, act->map.new_addr, to_end, act, act->before,
+				     act->after)
+			     ?: unmap(replay, space, act);
 
 	was.pieces = old;
 	if (!failed && old)
-		failed = jp_ranges_clear(&space->pieces, act->map.to, to_end);
+		failed = jp_ranges_clear(&space->pieces, act->map.new_addr, to_end);
 	for (uint64_t addr = from; !failed && jp_memory_next(&was, addr, end, &part);) {
 		addr = part.end;
 		part.end += by;

@@ -53,8 +53,8 @@ static int end_files(struct jp_truth_collector *collector, struct jp_truth_proce
 			failed = jp_ranges_clear(&process->own_files, file.start, file.end);
 		} else {
 			failed = end_inherited(collector, process->process.pid,
-					       &truth->inherited[process->inherited - 1], &file,
-					       time);
+					       &truth->inherited[process->inherited_file - 1],
+					       &file, time);
 		}
 		failed = failed ?: jp_ranges_clear(&process->files, file.start, file.end);
 		process->nr_files--;
@@ -108,7 +108,7 @@ void jp_truth_drop_files(struct jp_truth_process *process)
 	jp_ranges_free(process->files);
 	jp_ranges_free(process->own_files);
 	process->files = process->own_files = NULL;
-	process->nr_files = process->inherited = 0;
+	process->nr_files = process->inherited_file = 0;
 }
 
 void jp_truth_end_files(struct jp_truth_collector *collector, struct jp_truth_process *process,
@@ -120,8 +120,8 @@ void jp_truth_end_files(struct jp_truth_collector *collector, struct jp_truth_pr
 
 	for (; file; file = jp_ranges_find_at_or_above(process->own_files, file->end))
 		truth->files[file->file].until = event->before;
-	if (process->inherited)
-		truth->inherited[process->inherited - 1].until = event->before;
+	if (process->inherited_file)
+		truth->inherited[process->inherited_file - 1].until = event->before;
 	jp_truth_drop_files(process);
 }
 
@@ -141,7 +141,7 @@ int jp_truth_inherit_files(struct jp_truth_collector *collector, struct jp_truth
 		return -ENOMEM;
 	child->files = jp_ranges_share(parent->files);
 	child->nr_files = parent->nr_files;
-	child->inherited = truth->nr_inherited;
+	child->inherited_file = truth->nr_inherited;
 	return 0;
 }
 

@@ -21,7 +21,7 @@ static int end_image(void *context, struct jp_process *process, const struct jp_
 		 * process. */
 		collector->truth->incarnations[truth_process->incarnation - 1].killed =
 			event->type == JP_EVENT_END && event->before < event->after;
-		truth_process->over = truth_process->incarnation;
+		truth_process->last_ended = truth_process->incarnation;
 	}
 	truth_process->incarnation = 0;
 	jp_truth_end_files(collector, truth_process, event);
@@ -58,11 +58,11 @@ static int follow_process(struct jp_truth_collector *collector, const struct jp_
 		return -ENOMEM;
 	*incarnation = (struct jp_truth_incarnation){
 		.pid = event->pid,
-		.before = event->task.how == JP_HOW_LAUNCH ? 0 : event->before,
+		.before = event->task.start_kind == JP_START_LAUNCH ? 0 : event->before,
 		.after = event->after,
 		.until = UINT64_MAX,
 		.is_forked = event->type == JP_EVENT_FORK,
-		.borrower = event->task.how == JP_HOW_SHARE};
+		.borrower = event->task.start_kind == JP_START_SHARE};
 	process->incarnation = truth->nr_incarnations;
 	return 0;
 }
@@ -74,8 +74,8 @@ static void extend_incarnation(struct jp_truth_collector *collector, const struc
 	const struct jp_truth_process *process =
 		(struct jp_truth_process *)jp_processes_find(&collector->processes, event->pid);
 
-	if (event->pid == event->tid && process && process->over)
-		collector->truth->incarnations[process->over - 1].until = event->after;
+	if (event->pid == event->tid && process && process->last_ended)
+		collector->truth->incarnations[process->last_ended - 1].until = event->after;
 }
 
 JP_ORDER(compare_by_pid, struct jp_truth_incarnation,

@@ -25,7 +25,8 @@ struct tasks_walk {
 /* Returns the start of the bracket of a task's creation; 0 for a launch, whose time is unknown. */
 static uint64_t get_start(const struct jp_event *act)
 {
-	return act->type == JP_EVENT_EXEC && act->task.how == JP_HOW_LAUNCH ? 0 : act->before;
+	return act->type == JP_EVENT_EXEC && act->task.start_kind == JP_START_LAUNCH ? 0
+										     : act->before;
 }
 
 static struct jp_task *add_task(struct tasks_walk *walk, const struct jp_event *act)
@@ -46,7 +47,8 @@ static struct jp_task *add_task(struct tasks_walk *walk, const struct jp_event *
 				 .after = act->after,
 				 .ending = UINT64_MAX,
 				 .ended = UINT64_MAX,
-				 .how = act->type == JP_EVENT_EXEC ? act->task.how : JP_HOW_FORK,
+				 .start_kind = act->type == JP_EVENT_EXEC ? act->task.start_kind
+									  : JP_START_FORK,
 				 .exits = true};
 	*next = *head;
 	*head = *thread = tasks->count;
@@ -69,7 +71,7 @@ static struct jp_task_name *add_name(struct tasks_walk *walk, const struct jp_ev
 				       .after = act->after,
 				       .exec = act->type == JP_EVENT_EXEC,
 				       .launch = act->type == JP_EVENT_EXEC &&
-						 act->task.how == JP_HOW_LAUNCH};
+						 act->task.start_kind == JP_START_LAUNCH};
 	*last = tasks->nr_names;
 	return fresh;
 }
@@ -144,7 +146,7 @@ static int add_inherited_name(struct tasks_walk *walk, const struct jp_event *ac
 static int apply_exec(struct tasks_walk *walk, const struct jp_event *act)
 {
 	struct jp_task *first = find_living_task(walk, act->pid),
-		       *caller = find_living_task(walk, act->task.by);
+		       *caller = find_living_task(walk, act->task.exec_tid);
 	bool by_other_thread = caller && caller != first && caller->pid == act->pid;
 	size_t *head = jp_map_find(&walk->of_process, act->pid), *thread;
 	/* In a broken truth, a thread of another process may have this tid: keep no task in that
@@ -171,7 +173,7 @@ static int apply_exec(struct tasks_walk *walk, const struct jp_event *act)
 		return -ENOMEM;
 	/* The task was created by the exec, so not forked, unless the exec is the only event of a
 	 * new process. */
-	fresh->is_forked = act->task.how == JP_HOW_EXEC && !by_other_thread;
+	fresh->is_forked = act->task.start_kind == JP_START_EXEC && !by_other_thread;
 	return fresh->is_forked ? add_inherited_name(walk, act) : 0;
 }
 

@@ -13,8 +13,8 @@ struct jp_task {
 	/* Bracket of its end. @ending UINT64_MAX: it did not end. @ended UINT64_MAX: the end of the
 	 * bracket is unknown. */
 	uint64_t ending, ended;
-	enum jp_truth_how how; /* how it was created, by its first event in the truth */
-	bool is_forked;        /* the truth contains the fork or clone that created it */
+	enum jp_start_kind start_kind; /* how it was created, by its first event in the truth */
+	bool is_forked;                /* the truth contains the fork or clone that created it */
 	bool exits; /* the thread exits with the tid with which it began (an exec may change the
 		       tid) */
 };

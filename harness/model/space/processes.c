@@ -61,7 +61,7 @@ int jp_processes_apply(struct jp_processes *processes, const struct jp_event *ev
 	ret = processes->rules->end(processes->context, process, event);
 	if (ret || event->type != JP_EVENT_FORK)
 		return ret;
-	if (event->task.how != JP_HOW_SHARE) {
+	if (event->task.start_kind != JP_START_SHARE) {
 		parent = jp_processes_find(processes, event->task.ppid);
 		return parent ? processes->rules->inherit(processes->context, process, parent,
 							  event)

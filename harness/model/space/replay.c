@@ -333,8 +333,8 @@ static int apply_remap(struct jp_replay *replay, const struct jp_event *event)
 
 	if (!old_mapping)
 		return 0;
-	part_event.map.addr = event->map.to;
-	part_event.map.len = event->map.to_len;
+	part_event.map.addr = event->map.new_addr;
+	part_event.map.len = event->map.new_len;
 	part_event.map.pgoff = old_mapping->pgoff + (event->map.addr - old_mapping->start);
 	part_event.map.prot = old_mapping->prot;
 	part_event.map.name = old_mapping->name;

@@ -13,7 +13,7 @@
 /* MAP_HUGETLB in mapping records: perf considers such mappings anonymous whatever their name. */
 #define HUGETLB 0x40000
 
-const char *const jp_name_how_text[JP_NAME_HOWS] = {
+const char *const jp_name_source_text[JP_NAME_SOURCES] = {
 	[JP_NAME_ELF] = "elf",
 	[JP_NAME_JITDUMP] = "jitdump",
 	[JP_NAME_MAP] = "map",
@@ -118,7 +118,7 @@ static const struct named_file *find_file(struct jp_names *names, const struct j
 	return load_file(names, path, &id, mapping->pid, residence);
 }
 
-static enum jp_name_how classify_missing_map(int missing)
+static enum jp_name_source classify_missing_map(int missing)
 {
 	switch (missing) {
 	case -ENOENT:
@@ -141,17 +141,17 @@ static struct jp_name find_in_file(const struct named_file *named, const struct 
 	const struct jp_elf_symbol *symbol;
 
 	if (file->error)
-		return (struct jp_name){.how = classify_missing_map(file->error)};
+		return (struct jp_name){.source = classify_missing_map(file->error)};
 	if (file->not_elf)
-		return (struct jp_name){.how = JP_NAME_NO_ELF};
+		return (struct jp_name){.source = JP_NAME_NO_ELF};
 	if (file->broken)
-		return (struct jp_name){.how = JP_NAME_BAD_FILE};
+		return (struct jp_name){.source = JP_NAME_BAD_FILE};
 	symbol = jp_elf_symbols_find(&file->symbols, addr - mapping->start + pgoff);
 	if (symbol)
 		return (struct jp_name){symbol->name,
 					named->injected ? JP_NAME_JITDUMP : JP_NAME_ELF,
 					symbol->first_version};
-	return (struct jp_name){.how = file->symtab ? JP_NAME_NO_SYMBOL : JP_NAME_STRIPPED};
+	return (struct jp_name){.source = file->symtab ? JP_NAME_NO_SYMBOL : JP_NAME_STRIPPED};
 }
 
 static const struct named_process *find_process(struct jp_names *names, uint32_t pid)
@@ -185,17 +185,17 @@ const struct jp_perf_map *jp_names_map(struct jp_names *names, uint32_t pid, int
 static struct jp_name find_in_map(struct jp_names *names, uint32_t pid, uint64_t addr)
 {
 	const struct named_process *process = find_process(names, pid);
-	struct jp_name name = {.how = JP_NAME_MAP};
+	struct jp_name name = {.source = JP_NAME_MAP};
 
 	if (!process || !process->map) {
-		name.how =
+		name.source =
 			process && process->map_error != -ENOENT ? JP_NAME_BAD_MAP : JP_NAME_NO_MAP;
 		return name;
 	}
 	name.text = jp_perf_map_find(process->map, addr);
 	if (!name.text)
-		name.how = jp_perf_map_covers(process->map, addr) ? JP_NAME_OVERLAPPED
-								  : JP_NAME_NOT_IN_MAP;
+		name.source = jp_perf_map_covers(process->map, addr) ? JP_NAME_OVERLAPPED
+								     : JP_NAME_NOT_IN_MAP;
 	return name;
 }
 
@@ -241,7 +241,7 @@ struct jp_name jp_names_find(struct jp_names *names, const struct jp_mapping *ma
 	uint32_t pid;
 
 	if (!mapping)
-		return (struct jp_name){.how = JP_NAME_NO_MAPPING};
+		return (struct jp_name){.source = JP_NAME_NO_MAPPING};
 	/* perf takes the map that inject -B recorded for a file, and looks up the offset in it. */
 	if (jp_mapping_is_perf_map(mapping->name, &pid))
 		return find_in_map(names, pid, addr - mapping->start + mapping->pgoff);
@@ -249,15 +249,15 @@ struct jp_name jp_names_find(struct jp_names *names, const struct jp_mapping *ma
 		/* perf chooses the perf map when it reads the record: a child uses its parent's. */
 		return find_in_map(names, mapping->pid, addr);
 	if (has_no_file(mapping))
-		return (struct jp_name){.how = JP_NAME_NOT_ANONYMOUS};
+		return (struct jp_name){.source = JP_NAME_NOT_ANONYMOUS};
 	file = find_file(names, mapping);
 	if (!file)
-		return (struct jp_name){.how = JP_NAME_NO_FILE};
+		return (struct jp_name){.source = JP_NAME_NO_FILE};
 	name = find_in_file(file, mapping, addr);
 	/* A missing file is no error in a run directory, which contains only perf maps and files of
 	 * inject. */
-	if (name.how == JP_NAME_NO_FILE &&
+	if (name.source == JP_NAME_NO_FILE &&
 	    (mapping->backing != JP_BACKING_FILE || jp_file_finder_is_of_run(names->finder)))
-		name.how = JP_NAME_NOT_ANONYMOUS;
+		name.source = JP_NAME_NOT_ANONYMOUS;
 	return name;
 }

@@ -20,7 +20,7 @@ struct jp_names *jp_names_new(struct jp_file_finder *finder);
 void jp_names_free(struct jp_names *names);
 
 /* The source of a name, or the reason why there is none. */
-enum jp_name_how {
+enum jp_name_source {
 	JP_NAME_ELF,     /* symbols of the mapped file */
 	JP_NAME_JITDUMP, /* symbols of a file that inject made of a jitdump */
 	JP_NAME_MAP,     /* the process's perf map */
@@ -38,14 +38,14 @@ enum jp_name_how {
 	JP_NAME_BAD_FILE,   /* the file is not regular, broken, or unreadable */
 	JP_NAME_STRIPPED,   /* the file has no symbols, or only dynamic ones */
 	JP_NAME_NO_SYMBOL,
-	JP_NAME_HOWS,
+	JP_NAME_SOURCES,
 	JP_NAME_NAMED = JP_NAME_NO_MAPPING, /* smaller values have a name */
 };
-extern const char *const jp_name_how_text[JP_NAME_HOWS];
+extern const char *const jp_name_source_text[JP_NAME_SOURCES];
 
 struct jp_name {
 	const char *text; /* the name, valid as long as the cache; NULL: none */
-	enum jp_name_how how;
+	enum jp_name_source source;
 	uint16_t since; /* first perf version with this name, JP_PERF_VERSION(); 0: all versions */
 };
 /* Returns the name of @addr in @mapping (NULL: @addr is not mapped). */

@@ -37,9 +37,9 @@ TEST(worst_end)
 	one = &culprits.list[0];
 	check(one->worst == &list[1], "the worst place is the first with most ends");
 	check(one->leaf == &list[3], "the leaf is the first with most missing callers");
-	check(one->broken == 22 && one->single == 13 && one->callers == 12 && one->passing == 12,
+	check(one->broken == 22 && one->single == 13 && one->no_caller == 12 && one->passing == 12,
 	      "samples are summed by kind: %d %d %d %d", (int)one->broken, (int)one->single,
-	      (int)one->callers, (int)one->passing);
+	      (int)one->no_caller, (int)one->passing);
 	check(one->start == 0x1000 && one->end == 0x6000, "the range spans all its mappings");
 	jp_culprits_free(&culprits);
 }

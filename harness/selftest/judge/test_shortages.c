@@ -106,7 +106,7 @@ static int find_plains(const char *path, struct jp_error *err)
 							MADE_MAP(to, PAGE, JP_PROT_READ, ""));
 		acts[3 * i + 1] = (struct jp_event)MADE_ACT(
 			REMAP, 1, 1, time + 2, time + 3,
-			.map = {.addr = from, .len = PAGE, .to = to, .to_len = PAGE});
+			.map = {.addr = from, .len = PAGE, .new_addr = to, .new_len = PAGE});
 		acts[3 * i + 2] = (struct jp_event)MADE_ACT(MAP, 1, 1, time + 4, time + 5,
 							    MADE_MAP(from, PAGE, JP_PROT_READ, ""));
 	}

@@ -55,9 +55,9 @@ static void make_spans_of_sharers(size_t count)
 	acts[0] = (struct jp_event)MADE_ACT(MAP, PID, PID, 1, 1,
 					    MADE_MAP(0x1000, 0x1000, RX, "//anon"));
 	for (size_t i = 1; i <= count; i++)
-		acts[i] = (struct jp_event)MADE_ACT(FORK, (uint32_t)(1000 + i),
-						    (uint32_t)(1000 + i), i + 1, i + 1,
-						    .task = {.ppid = PID, .how = JP_HOW_SHARE});
+		acts[i] = (struct jp_event)MADE_ACT(
+			FORK, (uint32_t)(1000 + i), (uint32_t)(1000 + i), i + 1, i + 1,
+			.task = {.ppid = PID, .start_kind = JP_START_SHARE});
 	/* Take the least cost: the first run also gets memory from the kernel. */
 	for (int i = 0; i < 3; i++) {
 		start_cost();

@@ -122,7 +122,7 @@ OPEN: dict[str, Spoil] = {
     "dump.zero-tail": lambda dump: close_dump(dump).raw.extend(bytes(64)),
 }
 # Rules that are also broken if this rule is broken.
-WITH = {
+ACCOMPANYING = {
     "dump.cut-short": {"dump.no-close"},
     "dump.no-record": {"dump.no-close"},
     "dump.copy": {"dump.no-close", "dump.no-record"},
@@ -205,7 +205,7 @@ class Rules(Linting):
                 spoil(dump)
                 with self.subTest(rule=rule):
                     self.assertEqual(set(self.count_rules(self.write_dump(finish_dump(dump)))),
-                                     {rule, *WITH.get(rule, ())})
+                                     {rule, *ACCOMPANYING.get(rule, ())})
 
     def test_each_rule_of_maps(self) -> None:
         for rule, line in MAPS.items():

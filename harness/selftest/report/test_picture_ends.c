@@ -84,7 +84,7 @@ TEST(processes)
 /* A REMAP of [0x1000, 0x4000) to @size bytes at @at. */
 #define MADE_REMAP(at, size)                                                                       \
 	MADE_ACT(REMAP, PID, PID, 20, 22,                                                          \
-		 .map = {.addr = 0x1000, .len = 0x3000, .to = at, .to_len = size})
+		 .map = {.addr = 0x1000, .len = 0x3000, .new_addr = at, .new_len = size})
 
 TEST(acts)
 {

@@ -20,7 +20,7 @@ case skip check : bad skip : attach --stack=1024 : seconds=5
 case wrong check : anon_exec : attach --stack=8192 --freq=1999 : samples=100
 \tbroken.dump >=95%\t# a healthy capture breaks nothing
 """
-MANY = """case CASE full : anon_exec : attach : samples=100
+MANY_FAILURES = """case CASE full : anon_exec : attach : samples=100
 \tbroken.dump >=95%\t# no healthy capture of any kind ever breaks so many of all its stacks
 """
 
@@ -120,7 +120,7 @@ More: \S*jitproof-selftest judge -v(?: \\
             folder = self.place("run", "s", name)
             os.makedirs(os.path.dirname(folder), exist_ok=True)
             subprocess.run(["cp", "-a", os.path.join(FIXTURES, "anon"), folder], check=True)
-            self.write(MANY.replace("CASE", "s/" + name), "run", "s", name, "case")
+            self.write(MANY_FAILURES.replace("CASE", "s/" + name), "run", "s", name, "case")
         return terminal.show([JITPROOF, "judge", *options, self.place("run")], columns)
 
     def test_many_failures(self) -> None:

@@ -42,8 +42,8 @@ static struct jp_event draw_act(uint64_t *seed)
 				 .after = time,
 				 .map = {.addr = draw_page(seed),
 					 .len = draw_page(seed) / 3,
-					 .to = draw_page(seed),
-					 .to_len = draw_page(seed) / 3}};
+					 .new_addr = draw_page(seed),
+					 .new_len = draw_page(seed) / 3}};
 }
 
 /* Draws a span; spans may overlap, since several acts can have the same time. */

@@ -37,7 +37,7 @@ static void judge_row(const struct meeting *row)
 	static const char record[] = "of the kernel's";
 	const uint64_t toggled = row->toggled ? 2600 : 2002; /* after or before TIME */
 	struct jp_event acts[] = {
-		MADE_ACT(EXEC, PID, PID, 900, 901, .task = {.how = JP_HOW_LAUNCH}),
+		MADE_ACT(EXEC, PID, PID, 900, 901, .task = {.start_kind = JP_START_LAUNCH}),
 		MADE_ACT(MAP, PID, PID, 1000, 1001, MADE_MAP(0x10000, 0x4000, X, "//anon")),
 		MADE_ACT(MAP, PID, PID, 2000, 2001, MADE_MAP(0x14000, 0x4000, X, "//anon")),
 		MADE_ACT(PROTECT, PID, PID, toggled, toggled + 1,
@@ -69,8 +69,8 @@ TEST(before_launch)
 		for (uint64_t time = 0; time <= TIME; time += TIME) {
 			struct jp_truth_incarnation launched = {
 				.pid = PID, .after = 901, .until = UINT64_MAX, .is_first = true};
-			struct jp_event acts[] = {
-				MADE_ACT(EXEC, PID, PID, 900, 901, .task = {.how = JP_HOW_LAUNCH})};
+			struct jp_event acts[] = {MADE_ACT(
+				EXEC, PID, PID, 900, 901, .task = {.start_kind = JP_START_LAUNCH})};
 			struct jp_truth truth = TRUTH_OF_ACTS(acts, 1, launched);
 			const struct jp_evidence evidence = {.truth = &truth,
 							     .info = {.enabled = enabled,

@@ -51,7 +51,7 @@ TEST(second_mapping)
 {
 	static const struct jp_event_asked requested = {.ids = true};
 	struct jp_event acts[] = {
-		MADE_ACT(EXEC, PID, PID, 5, 6, .task = {.how = JP_HOW_LAUNCH}),
+		MADE_ACT(EXEC, PID, PID, 5, 6, .task = {.start_kind = JP_START_LAUNCH}),
 		MADE_ACT(MAP, PID, PID, 1000, 1001, MADE_MAP(0x10000, 0x4000, RX, "//anon")),
 		MADE_ACT(UNMAP, PID, PID, 1500, 1501, .map = {.addr = 0x10000, .len = 0x4000}),
 		MADE_ACT(MAP, PID, PID, 2000, 2001, MADE_MAP(0x10000, 0x4000, RX, "//anon")),

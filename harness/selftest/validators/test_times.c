@@ -8,7 +8,7 @@
 
 enum { PID = 9, SLACK = 10, RX = JP_PROT_READ | JP_PROT_EXEC };
 
-#define LAUNCHED MADE_ACT(EXEC, PID, PID, 5, 6, .task = {.how = JP_HOW_LAUNCH})
+#define LAUNCHED MADE_ACT(EXEC, PID, PID, 5, 6, .task = {.start_kind = JP_START_LAUNCH})
 
 /* A capture whose events were always enabled, and one process with one file. */
 static const struct jp_capture_info always = {
@@ -184,7 +184,7 @@ TEST(no_interval)
 TEST(name_of_launcher)
 {
 	struct jp_event acts[] = {
-		MADE_ACT(EXEC, PID, PID, 1000, 1001, .task = {.how = JP_HOW_LAUNCH})};
+		MADE_ACT(EXEC, PID, PID, 1000, 1001, .task = {.start_kind = JP_START_LAUNCH})};
 	struct jp_truth truth = {.version = 3, .acts = acts, .nr_acts = 1};
 	const struct jp_evidence evidence = {.truth = &truth, .info = always};
 

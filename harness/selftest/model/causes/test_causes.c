@@ -33,8 +33,8 @@ static struct jp_event make_act(enum jp_event_type type, uint32_t pid, uint64_t 
 
 	act.after = before + 5;
 	act.map.addr = type == JP_EVENT_REMAP ? 16 * CODE : CODE;
-	act.map.len = act.map.to_len = SIZE;
-	act.map.to = CODE;
+	act.map.len = act.map.new_len = SIZE;
+	act.map.new_addr = CODE;
 	act.map.prot = JP_PROT_READ | JP_PROT_EXEC;
 	return act;
 }
@@ -287,7 +287,7 @@ TEST(causes_of_shared_memory)
 		scene.evidence.snapshots.count = 0;
 		scene.evidence.info.enabled = 0;
 		acts[0].task.ppid = PID;
-		acts[0].task.how = JP_HOW_SHARE;
+		acts[0].task.start_kind = JP_START_SHARE;
 		check(strcmp(find_cause(ASKED), recorded == 1 ? "shared-mm" : "no-record") == 0,
 		      "mapped by another process, with %s: %s",
 		      recorded == 1 ? "a record" : "no record", find_cause(ASKED));

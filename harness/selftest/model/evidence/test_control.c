@@ -176,7 +176,7 @@ static void ask_each_control(size_t count)
 		acts[2 * i] = (struct jp_event)MADE_ACT(FORK, PID, (uint32_t)(PID + 1 + i), 2 * i,
 							2 * i, .task = {.ppid = PID});
 		acts[2 * i + 1] = (struct jp_event)MADE_ACT(EXEC, PID, PID, 2 * i + 1, 2 * i + 1,
-							    .task = {.how = JP_HOW_EXEC});
+							    .task = {.start_kind = JP_START_EXEC});
 	}
 	set_acts(&truth, 2 * count);
 	start_cost();

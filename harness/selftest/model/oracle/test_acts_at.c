@@ -27,13 +27,13 @@ static struct jp_event draw_act(uint64_t *seed, uint64_t time)
 
 	if (act.type == JP_EVENT_FORK) {
 		act.task.ppid = draw_pid(seed);
-		act.task.how = check_random(seed) % 2 ? JP_HOW_SHARE : JP_HOW_FORK;
+		act.task.start_kind = check_random(seed) % 2 ? JP_START_SHARE : JP_START_FORK;
 		return act;
 	}
 	act.map.addr = draw_page(seed);
 	act.map.len = PAGE + draw_page(seed);
-	act.map.to = draw_page(seed);
-	act.map.to_len = draw_page(seed); /* length, which may be 0 */
+	act.map.new_addr = draw_page(seed);
+	act.map.new_len = draw_page(seed); /* length, which may be 0 */
 	return act;
 }
 
@@ -49,7 +49,7 @@ static const struct jp_event *scan_for_last(const struct jp_acts_at *index, uint
 		if (act->pid != pid || act->before > time)
 			continue;
 		if (act->type == JP_EVENT_REMAP
-			    ? ip - act->map.to < act->map.to_len
+			    ? ip - act->map.new_addr < act->map.new_len
 			    : (act->type == JP_EVENT_MAP || act->type == JP_EVENT_PROTECT) &&
 				      ip - act->map.addr < act->map.len)
 			last = act;
@@ -64,7 +64,7 @@ static uint32_t scan_for_sharer(const struct jp_acts_at *index, uint32_t pid, ui
 		const struct jp_event *act = &index->acts[i];
 		uint32_t sharer = act->pid == pid ? act->task.ppid : act->pid;
 
-		if (act->type == JP_EVENT_FORK && act->task.how == JP_HOW_SHARE &&
+		if (act->type == JP_EVENT_FORK && act->task.start_kind == JP_START_SHARE &&
 		    (act->pid == pid || act->task.ppid == pid) && act->before <= time &&
 		    scan_for_last(index, sharer, ip, time))
 			return sharer;

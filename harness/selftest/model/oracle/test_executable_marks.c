@@ -11,9 +11,9 @@ enum { R = JP_PROT_READ, X = JP_PROT_READ | JP_PROT_EXEC, ACTS = 6, PIECES = 4 }
 struct story_act {
 	enum jp_truth_type type;
 	uint64_t before, after;
-	uint64_t addr, len, prot; /* REMAP: @prot is the new address, of @to_len bytes */
+	uint64_t addr, len, prot; /* REMAP: @prot is the new address, of @new_len bytes */
 	const char *text;         /* content of /proc/self/maps, for MAPS */
-	uint64_t to_len;
+	uint64_t new_len;
 };
 
 /* An expected piece of executable memory, from time @open to time @close. @open 0: it may be as old
@@ -32,9 +32,9 @@ struct piece {
 #define PROTECT(from, until, at, size, how)                                                        \
 	ACT(PROTECT, from, until, .addr = at, .len = size, .prot = how)
 #define UNMAP(from, until, at, size) ACT(UNMAP, from, until, .addr = at, .len = size)
-#define EXEC(from, until)            ACT(PROCESS_START, from, until, .len = JP_HOW_EXEC)
+#define EXEC(from, until)            ACT(PROCESS_START, from, until, .len = JP_START_EXEC)
 #define REMAP(from, until, at, size, to, to_size)                                                  \
-	ACT(REMAP, from, until, .addr = at, .len = size, .prot = to, .to_len = to_size)
+	ACT(REMAP, from, until, .addr = at, .len = size, .prot = to, .new_len = to_size)
 
 /* Stories of acts: some make pieces, others contradict a snapshot. */
 #define LIST(...)                                                                                  \
@@ -149,7 +149,7 @@ static void put_act(const struct story_act *act)
 		record.map = (struct jp_truth_mapping){
 			.addr = act->addr, .len = act->len, .prot = (uint8_t)act->prot};
 	else
-		memcpy(record.a, (uint64_t[]){act->addr, act->len, act->prot, act->to_len},
+		memcpy(record.a, (uint64_t[]){act->addr, act->len, act->prot, act->new_len},
 		       sizeof(record.a));
 	jp_truth_append(&record);
 }
@@ -161,7 +161,7 @@ static void write_story(void)
 	jp_truth_append(&(struct jp_truth_record){.type = JP_TRUTH_PROCESS_START,
 						  .before = 1,
 						  .after = 1,
-						  .start = {1, 1, JP_HOW_LAUNCH, 0}});
+						  .start = {1, 1, JP_START_LAUNCH, 0}});
 	for (size_t i = 0; i < ACTS && current->acts[i].type; i++)
 		put_act(&current->acts[i]);
 }

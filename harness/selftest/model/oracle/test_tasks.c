@@ -10,7 +10,7 @@
 enum { A = 30, B = 20, THREAD = 10, SPAWNED = 35 };
 
 static struct jp_event acts[] = {
-	MADE_ACT(EXEC, A, A, 5, 6, .task = {.how = JP_HOW_LAUNCH}),
+	MADE_ACT(EXEC, A, A, 5, 6, .task = {.start_kind = JP_START_LAUNCH}),
 	MADE_ACT(COMM, A, A, 7, 8, .comm = {.name = "first"}),
 	MADE_ACT(FORK, A, THREAD, 20, 22, .task = {.ppid = A, .ptid = A}),
 	MADE_ACT(COMM, A, THREAD, 24, 25, .comm = {.name = "thread"}),
@@ -20,10 +20,10 @@ static struct jp_event acts[] = {
 	MADE_ACT(EXIT, A, THREAD, 50, 50),
 	MADE_ACT(GONE, A, THREAD, 51, 55),
 	MADE_ACT(FORK, A, THREAD, 60, 61, .task = {.ppid = A, .ptid = A}),
-	MADE_ACT(EXEC, A, A, 70, 75, .task = {.how = JP_HOW_EXEC, .by = A}),
+	MADE_ACT(EXEC, A, A, 70, 75, .task = {.start_kind = JP_START_EXEC, .exec_tid = A}),
 	/* posix_spawn() hides its fork: the exec is the first act. */
 	MADE_ACT(EXEC, SPAWNED, SPAWNED, 90, 99,
-		 .task = {.how = JP_HOW_EXEC, .by = SPAWNED, .ppid = B, .ptid = B}),
+		 .task = {.start_kind = JP_START_EXEC, .exec_tid = SPAWNED, .ppid = B, .ptid = B}),
 	MADE_ACT(COMM, SPAWNED, SPAWNED, 100, 101, .comm = {.name = "spawned"}),
 	MADE_ACT(END, B, B, 110, 110),
 };
@@ -64,7 +64,7 @@ enum { C = 40, OTHER = 41, THIRD = 42, D = 50, BOTH = 60 };
 /* Adds processes without a recorded end, threads that call exec, and repeated names. */
 static struct jp_event odd[] = {
 	/* C has no act before its exec, so it is new. */
-	MADE_ACT(EXEC, C, C, 5, 7, .task = {.how = JP_HOW_EXEC, .by = C}),
+	MADE_ACT(EXEC, C, C, 5, 7, .task = {.start_kind = JP_START_EXEC, .exec_tid = C}),
 	MADE_ACT(FORK, C, OTHER, 10, 11, .task = {.ppid = C, .ptid = C}),
 	MADE_ACT(FORK, C, THIRD, 12, 13, .task = {.ppid = C, .ptid = OTHER}),
 	MADE_ACT(COMM, C, OTHER, 14, 15, .comm = {.name = "name"}),
@@ -72,7 +72,7 @@ static struct jp_event odd[] = {
 	MADE_ACT(COMM, C, OTHER, 18, 19, .comm = {.name = "another"}),
 	MADE_ACT(COMM, D, D, 18, 19, .comm = {.name = "unknown"}),
 	/* Adds an exec by a thread that is not the leader. */
-	MADE_ACT(EXEC, C, C, 20, 25, .task = {.how = JP_HOW_EXEC, .by = OTHER}),
+	MADE_ACT(EXEC, C, C, 20, 25, .task = {.start_kind = JP_START_EXEC, .exec_tid = OTHER}),
 	/* Adds exits of an unknown thread, and of a thread of another process. */
 	MADE_ACT(EXIT, C, 77, 30, 30),
 	MADE_ACT(EXIT, D, C, 31, 31),
@@ -88,7 +88,7 @@ static struct jp_event odd[] = {
 	/* Adds a process with the id of another process's thread, which only a broken file
 	 * contains. */
 	MADE_ACT(FORK, D, BOTH, 56, 57, .task = {.ppid = D, .ptid = D}),
-	MADE_ACT(EXEC, BOTH, BOTH, 58, 59, .task = {.how = JP_HOW_EXEC, .by = BOTH}),
+	MADE_ACT(EXEC, BOTH, BOTH, 58, 59, .task = {.start_kind = JP_START_EXEC, .exec_tid = BOTH}),
 };
 
 static void test_odd_lives(const struct jp_tasks *tasks)
@@ -103,7 +103,7 @@ static void test_odd_lives(const struct jp_tasks *tasks)
 	task = jp_tasks_at(tasks, THIRD, 15);
 	check(task && task->exits && task->ptid == OTHER && task->ended == 25, "others end too");
 	task = jp_tasks_at(tasks, C, 30);
-	check(task && !task->is_forked && task->how == JP_HOW_EXEC && task->ending == 40 &&
+	check(task && !task->is_forked && task->start_kind == JP_START_EXEC && task->ending == 40 &&
 		      task->ended == 41,
 	      "it becomes the leader, until its pid is reused");
 	task = jp_tasks_at(tasks, C, 45);

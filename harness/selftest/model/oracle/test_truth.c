@@ -18,10 +18,10 @@ static void write_family(void)
 	put_activation(150, 160, path, roots);
 	pid = fork();
 	if (!pid) {
-		put_at(JP_TRUTH_PROCESS_START, 200, own_pid, JP_HOW_FORK, 0, 0);
+		put_at(JP_TRUTH_PROCESS_START, 200, own_pid, JP_START_FORK, 0, 0);
 		put_at(JP_TRUTH_ENTER, 250, path, SP, BP, roots);
 		/* There is no LEAVE: the exec ends the activation. */
-		put_at(JP_TRUTH_PROCESS_START, 400, own_pid, JP_HOW_EXEC, 0, 0);
+		put_at(JP_TRUTH_PROCESS_START, 400, own_pid, JP_START_EXEC, 0, 0);
 		put_at(JP_TRUTH_MARK, 410, 0, 1, 0, 0);
 		_exit(0);
 	}
@@ -171,12 +171,12 @@ static void write_incarnations(void)
 	uint32_t first, second, path;
 	uint64_t roots = add_roots();
 
-	put_at(JP_TRUTH_PROCESS_START, 50, 1, JP_HOW_FORK, 0, 0);
+	put_at(JP_TRUTH_PROCESS_START, 50, 1, JP_START_FORK, 0, 0);
 	first = add_code(0x1000, "first", 100);
 	path = jp_truth_path(&first, 1);
 	put_at(JP_TRUTH_ENTER, 1000, path, SP, BP, roots);
 	jp_truth_process_died(getpid(), 1900, 2000);
-	put_at(JP_TRUTH_PROCESS_START, 3000, 1, JP_HOW_FORK, 0, 0);
+	put_at(JP_TRUTH_PROCESS_START, 3000, 1, JP_START_FORK, 0, 0);
 	second = add_code(0x1000, "second", 3100);
 	path = jp_truth_path(&second, 1);
 	put_activation(4000, 5000, path, roots);
@@ -207,11 +207,11 @@ static void write_sharing(void)
 	if (!child_pid) {
 		uint32_t own_code;
 
-		put_at(JP_TRUTH_PROCESS_START, 200, own_pid, JP_HOW_SHARE, 0, 0);
+		put_at(JP_TRUTH_PROCESS_START, 200, own_pid, JP_START_SHARE, 0, 0);
 		own_code = add_code(0x2000, "b", 300);
 		put_at(JP_TRUTH_CODE_MOVE, 400, own_code, 0x3000, 0, 0);
 		put_at(JP_TRUTH_CODE_UNLOAD, 500, before, 0, 0, 0);
-		put_at(JP_TRUTH_PROCESS_START, 600, own_pid, JP_HOW_EXEC, 0, 0);
+		put_at(JP_TRUTH_PROCESS_START, 600, own_pid, JP_START_EXEC, 0, 0);
 		add_code(0x4000, "c", 700);
 		_exit(0);
 	}
@@ -256,12 +256,12 @@ static void write_files(void)
 	put_at(JP_TRUTH_MARK, 111, jp_truth_text("parent"), 0, 0, 0);
 	child_pid = fork();
 	if (!child_pid) {
-		put_at(JP_TRUTH_PROCESS_START, 200, own_pid, JP_HOW_FORK, 0, 0);
+		put_at(JP_TRUTH_PROCESS_START, 200, own_pid, JP_START_FORK, 0, 0);
 		put_file(290, 0x8000, 16, "- /its own");
 		put_at(JP_TRUTH_CODE_UNLOAD, 300, early, 0, 0, 0);
 		put_at(JP_TRUTH_UNMAP, 300, 0x5000, 0x1000, 0, 0);
 		add_code(0x5020, "where a library was", 310);
-		put_at(JP_TRUTH_PROCESS_START, 400, own_pid, JP_HOW_EXEC, 0, 0);
+		put_at(JP_TRUTH_PROCESS_START, 400, own_pid, JP_START_EXEC, 0, 0);
 		put_file(410, 0x1000, 13, "01 /another");
 		_exit(0);
 	}
@@ -384,7 +384,7 @@ static void write_forks(void)
 		const pid_t pid = fork();
 
 		if (!pid) {
-			put_at(JP_TRUTH_PROCESS_START, 10000 + i, own_pid, JP_HOW_FORK, 0, 0);
+			put_at(JP_TRUTH_PROCESS_START, 10000 + i, own_pid, JP_START_FORK, 0, 0);
 			_exit(0);
 		}
 		waitpid(pid, NULL, 0);

@@ -35,16 +35,16 @@ static void record_map(uint64_t delay)
 	jp_truth_map(before, jp_clock_now() + delay, &mapping);
 }
 
-static void record_start(enum jp_truth_how how)
+static void record_start(enum jp_start_kind kind)
 {
 	const struct jp_truth_task_ids self = {getppid(), getppid()};
 	uint64_t before = jp_clock_now();
-	bool forked = how == JP_HOW_FORK;
+	bool forked = kind == JP_START_FORK;
 
 	if ((fault != NO_NAME && fault != LATE_NAME) || forked) {
-		jp_truth_process_start(before, how, self, 0);
+		jp_truth_process_start(before, kind, self, 0);
 	} else {
-		put_at(JP_TRUTH_PROCESS_START, before, getppid(), how, 0, 0);
+		put_at(JP_TRUTH_PROCESS_START, before, getppid(), kind, 0, 0);
 		before = jp_clock_now();
 		if (fault == LATE_NAME)
 			jp_truth_append(&(struct jp_truth_record){.type = JP_TRUTH_COMM,
@@ -62,7 +62,7 @@ static void write_child(void)
 
 	if (!pid) {
 		jp_truth_new_task();
-		record_start(JP_HOW_FORK);
+		record_start(JP_START_FORK);
 		if (fault != NO_CHILDS_END)
 			jp_truth_process_exit();
 		_exit(0);
@@ -76,7 +76,7 @@ static void write_family(void)
 {
 	uint64_t begin = jp_clock_now(), handled;
 
-	record_start(JP_HOW_LAUNCH);
+	record_start(JP_START_LAUNCH);
 	record_map(fault == WIDER ? 1000000000 : 0);
 	if (fault == SOONER)
 		put_at(JP_TRUTH_UNMAP, begin, 0x1000, 0x1000, 0, 0);

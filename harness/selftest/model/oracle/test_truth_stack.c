@@ -15,7 +15,7 @@ static void write_story(void)
 	uint32_t long_path = jp_truth_path((uint32_t[]){outer, outer, inner}, 3);
 	uint64_t roots = add_roots();
 
-	put_at(JP_TRUTH_PROCESS_START, 50, 1, JP_HOW_LAUNCH, 0, 0);
+	put_at(JP_TRUTH_PROCESS_START, 50, 1, JP_START_LAUNCH, 0, 0);
 	put_at(JP_TRUTH_MAP, 60, 0x1000, 0x2000,
 	       JP_PROT_EXEC | JP_BACKING_MEMFD << 8 | (uint64_t)jp_truth_text("memfd") << 32,
 	       0x3000);
@@ -280,7 +280,7 @@ static void write_misleading(void)
 	uint32_t own_path = jp_truth_path(&inner, 1);
 	uint64_t roots = add_roots(), handler = roots & UINT32_MAX;
 
-	put_at(JP_TRUTH_PROCESS_START, 50, 1, JP_HOW_LAUNCH, 0, 0);
+	put_at(JP_TRUTH_PROCESS_START, 50, 1, JP_START_LAUNCH, 0, 0);
 	put_at(JP_TRUTH_FILE, 60, 0x5000, 0x3000, 1, jp_truth_text("- /library"));
 	for (int i = 0; i < 6; i++)
 		put_activation(1000 + i * 100, 1090 + i * 100, paths[i], roots);

@@ -41,7 +41,7 @@ static int add_comm(uint32_t pid, uint32_t tid, const char *name, bool is_exec)
 static int add_task(enum jp_event_type type, uint32_t pid, uint32_t ppid)
 {
 	struct jp_event event =
-		MADE_EVENT(FORK, pid, 1, .task = {.ppid = ppid, .how = JP_HOW_SHARE});
+		MADE_EVENT(FORK, pid, 1, .task = {.ppid = ppid, .start_kind = JP_START_SHARE});
 
 	event.type = type;
 	return jp_replay_apply(replay, &event);
@@ -404,8 +404,8 @@ static void add_act(enum jp_event_type type, uint64_t addr, uint64_t len, uint64
 		MADE_EVENT(MAP, 1, 5, .map = {.addr = addr, .len = len, .prot = find_prot});
 
 	event.type = type;
-	event.map.to = to;
-	event.map.to_len = to_len;
+	event.map.new_addr = to;
+	event.map.new_len = to_len;
 	check(!jp_replay_apply(replay, &event), "the act is applied");
 }
 
