@@ -21,6 +21,8 @@ HARMLESS = frozenset({(FOR_CAPTURE + "--threads", ""), (FOR_CAPTURE + "-z", ""),
 # Metrics that state how good the result is; others vary with the load of the machine.
 QUALITIES = ("names.", "load.", "broken.", "injected.", "shown.")
 MERGED = ("names.", "load.")  # qualities that depend on the injector
+# Qualities that depend on which changes of its memory the workload made during the recording.
+BY_LOADS = ("names.", "load.", "injected.", "shown.names")
 WITHOUT, AGAINST = "without ", "against our inject"  # names of relations
 FIRST, SECOND = 1, 2  # seeds of loop lengths
 ENOUGH = 30  # checks of a relation after which each fourth crossing is checked
@@ -50,11 +52,20 @@ def are_intervals_disjoint(one: Mapping[str, float], other: Mapping[str, float])
         one["lo"] > other["hi"] or other["lo"] > one["hi"])
 
 
+def count_loads(trial: Trial) -> float:
+    """Returns how many functions the workload loaded, by its truth."""
+    return trial.metrics.get("load.right", {}).get("n", 0)
+
+
 def find_differences(one: Trial, other: Trial) -> set[str]:
-    """Returns the metrics whose confidence intervals in two judged recordings do not overlap."""
+    """Returns the metrics whose confidence intervals in two judged recordings do not overlap. A
+    recording that ends before the workload's next change of its memory has fewer loads, and fewer
+    of them are hidden: names are compared only after equally many loads."""
     if not one.is_judged or not other.is_judged:
         return set()
+    excluded = BY_LOADS if count_loads(one) != count_loads(other) else ()
     return {name for name in {*one.metrics} & {*other.metrics} if name.startswith(QUALITIES)
+            and not name.startswith(excluded)
             and name.split(".")[0] not in one.by_chance | other.by_chance
             and are_intervals_disjoint(one.metrics[name], other.metrics[name])}
 
