@@ -175,6 +175,36 @@ static bool is_wrong_as_predicted(const struct seen_stack *seen, const struct jp
 	       begins_as_predicted(&seen->unwound, truth);
 }
 
+/* Returns whether the jitdumps have another function than @code at @addr, an address in @code. */
+static bool has_other_load(const struct stacks *stacks, const struct jp_truth_code *code,
+			   uint64_t addr, uint64_t time)
+{
+	const struct jp_code_load *load = jp_jit_cfi_at(stacks->jit, code->pid, addr, time);
+
+	return load && (load->addr != code->addr || strcmp(load->name, code->name) != 0);
+}
+
+/* Returns whether the walk of a stack may use tables of other code than that which the thread ran:
+ * of code that was at the same place before. The oracle asks for tables at the start of code, the
+ * walk at the sampled address and before each return address. */
+static bool uses_other_tables(const struct stacks *stacks, const struct jp_event *event)
+{
+	const struct jp_truth_stack *truth = &stacks->truth;
+	const struct jp_truth_code *const *functions = truth->activation->path->functions;
+
+	for (uint32_t depth = 0, frame = truth->depth; depth <= truth->depth; depth++, frame--) {
+		const struct jp_truth_code *code = functions[depth];
+		const uint64_t addr =
+			frame < truth->nr_whole ? truth->frames[frame] - (frame > 0) : code->addr;
+
+		if (has_other_load(stacks, code, code->addr, event->time) ||
+		    (addr - code->addr < code->size &&
+		     has_other_load(stacks, code, addr, event->time)))
+			return true;
+	}
+	return false;
+}
+
 /* Counts a bad stack as an exception, and describes the first of its kind. Does nothing for a good
  * stack. Returns 0 or -ENOMEM. */
 static int report(struct stacks *stacks, const struct jp_event *event,
@@ -193,7 +223,10 @@ static int report(struct stacks *stacks, const struct jp_event *event,
 				      stack->fault.cause);
 	if (!exception)
 		return -ENOMEM;
-	exception->nr_predicted += stack->is_predicted || is_wrong_as_predicted(stack, truth);
+	if (stack->is_predicted || is_wrong_as_predicted(stack, truth))
+		exception->nr_predicted++;
+	else if (stack->method == JP_DUMP || stack->method == JP_DUMP_CFI)
+		exception->mistabled += uses_other_tables(stacks, event);
 	if (exception->count > 1)
 		return 0;
 	snprintf(exception->example, sizeof(exception->example),

@@ -20,7 +20,8 @@ struct jp_excuse {
 	/* Causes, by validators' words or by ids, separated by blanks; "*": any. */
 	const char *causes;
 	/* The bound: a metric, whose count is the limit; "A/B", a share of all that the exception's
-	 * metric judged; "predicted" allows stacks that are as the truth predicts for the method.
+	 * metric judged; "predicted" allows stacks that are as the truth predicts for the method,
+	 * "mistabled" others that contain code for which the jitdumps have tables of other code.
 	 * "killed", "inherited", "forked", "replaced", "shared" allow exceptions in processes that
 	 * a signal ended, in inherited code, in images that were not launched, in code of a pid
 	 * before its last image, in code in an address space of two processes. NULL: no bound. */

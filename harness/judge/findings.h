@@ -38,9 +38,12 @@ struct jp_exception {
 	 * address space which it shares with its parent. */
 	uint64_t replaced, shared;
 	uint64_t nr_predicted; /* how many of @count are stacks that the truth predicts */
-	char metric[48];       /* "broken.dump": @kind and @method, for readers */
-	char example[400];     /* description of the first occurrence: time, process, ip,
-				function+offset, what was missing where */
+	/* How many of @count are other stacks, in which the jitdumps have a function of another
+	 * name at the place of a true one. */
+	uint64_t mistabled;
+	char metric[48];   /* "broken.dump": @kind and @method, for readers */
+	char example[400]; /* description of the first occurrence: time, process, ip,
+			    function+offset, what was missing where */
 };
 
 /* Whether another program (a reader, such as perf) shows the same samples and names as this
