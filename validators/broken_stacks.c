@@ -78,19 +78,23 @@ static bool stopped_at_moved_code(const struct stacks *stacks, const struct jp_e
 		      "mremap") == 0;
 }
 
-/* Returns whether the walk found the right caller, which is mapped, and refused it because the code
- * in the jitdump has no call before it. */
+/* Returns whether the walk found the right caller and refused it, because the code in the jitdump
+ * has no call before it. */
 static bool refused_caller(const struct stacks *stacks, const struct jp_event *event,
 			   const struct jp_unwound *unwound)
 {
 	const struct jp_truth_stack *truth = &stacks->truth;
+	const uint64_t addr = unwound->stop_addr;
 	const uint32_t i = unwound->count;
-	const struct jp_mapping *mapping =
-		jp_replay_find(stacks->view->spaces, event->pid, unwound->stop_addr - 1);
+	const struct jp_code_load *load;
 
-	return unwound->stop == JP_UNWIND_BAD_CFI && mapping && mapping->prot & JP_PROT_EXEC &&
-	       ((i < truth->nr_whole && unwound->stop_addr == truth->frames[i]) ||
-		(i < truth->nr_seen && unwound->stop_addr == truth->expected[i]));
+	if (unwound->stop != JP_UNWIND_BAD_CFI ||
+	    !((i < truth->nr_whole && addr == truth->frames[i]) ||
+	      (i < truth->nr_seen && addr == truth->expected[i])))
+		return false;
+	load = jp_jit_cfi_at(stacks->jit, event->pid, addr - 1, event->time);
+	return load && load->code &&
+	       !truth->machine->frames->follows_call(load->code, addr - load->addr);
 }
 
 /* Returns whether all frames seen are those that the truth predicts. */
@@ -226,7 +230,7 @@ static int report(struct stacks *stacks, const struct jp_event *event,
 	if (stack->is_predicted || is_wrong_as_predicted(stack, truth))
 		exception->nr_predicted++;
 	else if (stack->method == JP_DUMP || stack->method == JP_DUMP_CFI)
-		exception->mistabled += uses_other_tables(stacks, event);
+		exception->nr_other_tables += uses_other_tables(stacks, event);
 	if (exception->count > 1)
 		return 0;
 	snprintf(exception->example, sizeof(exception->example),

@@ -21,7 +21,7 @@ struct jp_excuse {
 	const char *causes;
 	/* The bound: a metric, whose count is the limit; "A/B", a share of all that the exception's
 	 * metric judged; "predicted" allows stacks that are as the truth predicts for the method,
-	 * "mistabled" others that contain code for which the jitdumps have tables of other code.
+	 * "other-tables" others that contain code for which the jitdumps have tables of other code.
 	 * "killed", "inherited", "forked", "replaced", "shared" allow exceptions in processes that
 	 * a signal ended, in inherited code, in images that were not launched, in code of a pid
 	 * before its last image, in code in an address space of two processes. NULL: no bound. */

@@ -40,7 +40,7 @@ struct jp_exception {
 	uint64_t nr_predicted; /* how many of @count are stacks that the truth predicts */
 	/* How many of @count are other stacks, in which the jitdumps have a function of another
 	 * name at the place of a true one. */
-	uint64_t mistabled;
+	uint64_t nr_other_tables;
 	char metric[48];   /* "broken.dump": @kind and @method, for readers */
 	char example[400]; /* description of the first occurrence: time, process, ip,
 			    function+offset, what was missing where */

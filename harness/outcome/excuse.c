@@ -112,8 +112,8 @@ static double find_number(const char *bound, const struct jp_findings *findings,
 		return (double)exception->shared;
 	if (strcmp(bound, "predicted") == 0)
 		return (double)exception->nr_predicted;
-	if (strcmp(bound, "mistabled") == 0)
-		return (double)exception->mistabled;
+	if (strcmp(bound, "other-tables") == 0)
+		return (double)exception->nr_other_tables;
 	if (sscanf(bound, "%u/%u", &part, &divisor) != 2)
 		return INFINITY;
 	return metric ? floor((double)metric->n * part / divisor) : 0;

@@ -15,7 +15,7 @@ static const struct jp_excuse made[] = {
 	{"made.inject", "inject=tool -B", "made.inject", "*", NULL, "an option of an inject"},
 	{"made.wide", "inject=tool -B", "made.a", "gone", NULL, "without a bound"},
 	{"made.method", NULL, "made.share", "end", "predicted", "a method"},
-	{"made.mistabled", NULL, "made.share", "end", "mistabled", "tables of other code"},
+	{"made.other-tables", NULL, "made.share", "end", "other-tables", "tables of other code"},
 	{"made.share", NULL, "made.share", "lost", "2/3", "a share"},
 	{"made.half", "publish=map:half", "made.share", "part", "1/2", "half of them"},
 	{"made.killed", NULL, "made.share", "torn", "killed", "of killed processes"},
@@ -148,7 +148,7 @@ TEST(images)
 				  older = {.in_later = 10, .replaced = 10},
 				  last = {.in_later = 10, .replaced = 9},
 				  predicted = {.nr_predicted = 10}, strayed = {.nr_predicted = 9},
-				  mistabled = {.nr_predicted = 4, .mistabled = 6},
+				  nr_other_tables = {.nr_predicted = 4, .nr_other_tables = 6},
 				  both = {.in_first = 5, .in_later = 5, .shared = 10},
 				  visible = {.in_later = 10, .shared = 10},
 				  own = {.in_first = 5, .in_later = 5, .shared = 9},
@@ -177,7 +177,7 @@ TEST(images)
 	check(judge_images(predicted, "end", "map") == JP_PASS &&
 		      judge_images(strayed, "end", "map") == JP_FAIL,
 	      "stacks as the truth predicts have an excuse, other stacks have none");
-	check(judge_images(mistabled, "end", "map") == JP_PASS,
+	check(judge_images(nr_other_tables, "end", "map") == JP_PASS,
 	      "so have stacks that contain code with the tables of other code");
 	check(judge_images(both, "two", "map") == JP_PASS &&
 		      judge_images(own, "two", "map") == JP_FAIL,
