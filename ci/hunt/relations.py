@@ -52,18 +52,20 @@ def are_intervals_disjoint(one: Mapping[str, float], other: Mapping[str, float])
         one["lo"] > other["hi"] or other["lo"] > one["hi"])
 
 
-def count_loads(trial: Trial) -> float:
-    """Returns how many functions the workload loaded, by its truth."""
-    return trial.metrics.get("load.right", {}).get("n", 0)
+def count_changes(trial: Trial) -> list[float]:
+    """Returns how many functions the workload loaded, and how often it unmapped, protected and
+    moved memory, by its truth."""
+    return [trial.metrics.get(name, {}).get(figure, 0) for name, figure in (
+        ("load.right", "n"), ("acts.munmap", "k"), ("acts.mprotect", "k"), ("acts.mremap", "k"))]
 
 
 def find_differences(one: Trial, other: Trial) -> set[str]:
     """Returns the metrics whose confidence intervals in two judged recordings do not overlap. A
-    recording that ends before the workload's next change of its memory has fewer loads, and fewer
-    of them are hidden: names are compared only after equally many loads."""
+    recording that ends before the workload's next change of its memory has fewer loads, or fewer
+    of them are hidden: names are compared only after equally many changes."""
     if not one.is_judged or not other.is_judged:
         return set()
-    excluded = BY_LOADS if count_loads(one) != count_loads(other) else ()
+    excluded = BY_LOADS if count_changes(one) != count_changes(other) else ()
     return {name for name in {*one.metrics} & {*other.metrics} if name.startswith(QUALITIES)
             and not name.startswith(excluded)
             and name.split(".")[0] not in one.by_chance | other.by_chance
