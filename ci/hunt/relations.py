@@ -22,7 +22,7 @@ HARMLESS = frozenset({(FOR_CAPTURE + "--threads", ""), (FOR_CAPTURE + "-z", ""),
 QUALITIES = ("names.", "load.", "broken.", "injected.", "shown.")
 MERGED = ("names.", "load.")  # qualities that depend on the injector
 # Qualities that depend on which changes of its memory the workload made during the recording.
-BY_LOADS = ("names.", "load.", "injected.", "shown.names")
+BY_CHANGES = ("names.", "load.", "injected.", "shown.names")
 WITHOUT, AGAINST = "without ", "against our inject"  # names of relations
 FIRST, SECOND = 1, 2  # seeds of loop lengths
 ENOUGH = 30  # checks of a relation after which each fourth crossing is checked
@@ -65,7 +65,7 @@ def find_differences(one: Trial, other: Trial) -> set[str]:
     of them are hidden: names are compared only after equally many changes."""
     if not one.is_judged or not other.is_judged:
         return set()
-    excluded = BY_LOADS if count_changes(one) != count_changes(other) else ()
+    excluded = BY_CHANGES if count_changes(one) != count_changes(other) else ()
     return {name for name in {*one.metrics} & {*other.metrics} if name.startswith(QUALITIES)
             and not name.startswith(excluded)
             and name.split(".")[0] not in one.by_chance | other.by_chance
