@@ -200,6 +200,7 @@ static const struct known_defect {
 } defects[] = {
 	{"perf.unwind-no-chain", "perf", {5, 10}, {7, 3}, is_without_chain},
 	{"perf.inject-outside-tmp", "perf", {7, 2}, {7, 3}, is_outside_tmp},
+	{"perf.inject-vdso", "perf", {7, 2}, {7, 3}, is_cut_in_vdso},
 	{"perf.unwind-no-elf", "perf", {7, 2}, {7, 3}, is_without_elf},
 	{"perf.unwind-reused", "perf", {7, 2}, {7, 3}, is_in_reused_memory},
 	{"perf.marker", "perf", {5, 10}, {7, 3}, has_marker},
@@ -214,7 +215,6 @@ static const struct known_defect {
 	{"perf.build-id-size", "perf", {7, 2}, {7, 3}, stops_at_build_id},
 	{"perf.compressed-type", "perf", {5, 10}, {6, 15}, stops_at_compressed_type},
 	{"perf.compressed-block", "perf", {5, 10}, {7, 3}, stops_at_empty_block},
-	{"perf.inject-vdso", "perf", {7, 2}, {7, 3}, is_cut_in_vdso},
 	{"perf.script-thread-gone", "perf", {6, 12}, {7, 3}, lacks_mappings},
 	{"perf.report-overlap", "perf", {7, 2}, {7, 3}, counts_overlapping_names},
 	{"hotspot.inject-names", "hotspot", {4, 12}, {4, 12}, lacks_name_of_injected_file},

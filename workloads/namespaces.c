@@ -177,6 +177,7 @@ static const struct jp_excuse excuses[] = {
 	{"namespaces.strays", "namespaces publish=[jb]*", "order.stray", "no-code wrong-owner",
 	 "load.unnamed", "the jitdump has the pid inside"},
 	{"namespaces.injected", "namespaces publish=[jb]*", "injected.mappings inject.stray",
-	 "no-code wrong-owner unwatched", "order.stray", "the jitdump has the pid inside"},
+	 "no-code wrong-owner unwatched", "order.stray",
+	 "each process gets the code of the last that wrote to the file (perf.inject-rewritten)"},
 };
 JP_REGISTER_ROWS(excuse, excuses);

@@ -21,7 +21,9 @@ GOAL = 0.9  # share of covered pairs from which on crossings have few values
 # Dimensions that crossings of few values set: the parts of a case line, and versions.
 PARTS = (WORKLOAD, CAPTURE, INJECT, PERF, READER)
 MAX_FURTHER = 3  # further values that such a crossing has: an option, and the options that it needs
-DUMP = "jitdump"  # the publisher of crossings of few values with an inject, which needs a jitdump
+# Publishers of crossings of few values: inject needs a jitdump, readers read a map without inject.
+DUMP, MAP = "jitdump", "map"
+OFTEN = 0.75  # share of these crossings with the publisher that is needed; others have the other
 
 
 def list_combinations(crossing: Crossing) -> set[frozenset[Item]]:
@@ -196,8 +198,11 @@ class Cover:
         for name in names:
             if self.random.random() < SHARE:
                 crossing = self.add_value(crossing, name)
-        if self.wants_few and INJECT in crossing and DUMP in self.space.values.get(PUBLISH, ()):
-            crossing.setdefault(PUBLISH, DUMP)
+        if self.wants_few and PUBLISH not in crossing:
+            is_dump = (INJECT in crossing) == (self.random.random() < OFTEN)
+            publisher = DUMP if is_dump else MAP
+            if publisher in self.space.values.get(PUBLISH, ()):
+                crossing[PUBLISH] = publisher
         for items, name in self.lacking:
             if items <= crossing.items() and name not in crossing:
                 crossing = self.add_value(crossing, name)
