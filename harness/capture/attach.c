@@ -114,9 +114,9 @@ JP_DEFINE(capture, attach) = {
 
 static const struct jp_excuse excuses[] = {
 	{"attach.children", NULL,
-	 "processes.unseen processes.nameless threads.nameless coverage.missing mappings.missing "
-	 "files.missing files.credited broken.* load.unnamed names.unnamed cpu.samples "
-	 "acts.records exit.missing fork.missing",
+	 "processes.unseen processes.nameless threads.nameless coverage.missing coverage.late "
+	 "mappings.missing files.missing files.credited broken.* load.unnamed names.unnamed "
+	 "cpu.samples acts.records exit.missing fork.missing",
 	 "not-watched", NULL, "an attach watches one process and what it starts from then on"},
 };
 JP_REGISTER_ROWS(excuse, excuses);
