@@ -160,6 +160,13 @@ static const char *check_dump(const struct record_rules *rules, const struct jp_
 		       : NULL;
 }
 
+/* Returns whether tasks inherit the events with attr.inherit. perf also sets it in events for a
+ * CPU, but lets no such event start at an exec. */
+static bool has_events_of_tasks(const struct jp_view *view)
+{
+	return view->evidence->info.first_enabled || view->summary->on_exec;
+}
+
 /* Returns whether @event, a sample with the number of a thread that wrote its EXIT record, is
  * impossible. do_exit() does not return to user space, and perf_event_exit_task_context() stops a
  * task's events before it writes the record. Two kinds of kernel samples are possible. An event for
@@ -168,7 +175,7 @@ static const char *check_dump(const struct record_rules *rules, const struct jp_
 static bool is_impossible_after_exit(const struct record_rules *rules, const struct jp_event *event)
 {
 	return event->sample.user || (event->asked->inherit && event->tid != event->pid &&
-				      !rules->view->evidence->declared.system_wide);
+				      has_events_of_tasks(rules->view));
 }
 
 /* Returns the cause if the thread's records are out of order. A task does not run before its FORK

@@ -13,6 +13,7 @@ from harness.selftest.support.recorded import Recorded
 KSYMBOL, BPF_EVENT = 17, 18
 # Flags of an attr; KSYMBOLS requests both kinds of records above.
 KSYMBOLS, DATA, INHERIT = 1 << 29 | 1 << 30, 1 << 17, 1 << 1
+ENABLE_ON_EXEC = 1 << 12
 
 
 class Rules(Recorded):
@@ -126,6 +127,11 @@ class AfterExit(Recorded):
         """The events of a task stop before its EXIT record; those of a CPU do not."""
         for one in self.late:
             one.misc = one.misc & ~7 | rd.KERNEL
+        for attr in self.perf.attrs:
+            attr.flags &= ~ENABLE_ON_EXEC
+        self.expect_late(0)
+        for attr in self.perf.attrs:
+            attr.flags |= ENABLE_ON_EXEC
         self.expect_late(2)
         for attr in self.perf.attrs:
             attr.flags &= ~INHERIT
