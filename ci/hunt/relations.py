@@ -72,9 +72,12 @@ def find_differences(one: Trial, other: Trial) -> set[str]:
             and are_intervals_disjoint(one.metrics[name], other.metrics[name])}
 
 
-def compare_merged(ours: Metrics, others: Metrics) -> set[str]:
-    """Returns the metrics that differ between two injects of one recording."""
-    return {name for name in ours if name.startswith(MERGED) and others.get(name) != ours[name]}
+def compare_merged(trial: Trial, ours: Metrics) -> set[str]:
+    """Returns the metrics of @trial that differ from @ours, of our inject of the same recording,
+    except kinds that an excuse of @trial explains by a known finding."""
+    explained = {one.metric.split(".")[0] for one in trial.excused}
+    return {name for name in trial.metrics if name.startswith(MERGED)
+            and name.split(".")[0] not in explained and ours.get(name) != trial.metrics[name]}
 
 
 def format_rate(metrics: Metrics, name: str) -> str:
@@ -97,7 +100,7 @@ class Relations:
         if trial.outcome != "PASS":
             return trial
         if trial.merged is not None:
-            self.add(trial, AGAINST, compare_merged(trial.metrics, trial.merged), trial.merged)
+            self.add(trial, AGAINST, compare_merged(trial, trial.merged), trial.merged)
         twins = [(relation, twin) for relation, twin in list_twins(trial.crossing)
                  if wanted in ("", relation)]
         for relation, twin in sorted(twins, key=lambda each: self.checked[each[0]])[:1]:

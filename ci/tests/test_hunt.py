@@ -786,11 +786,15 @@ class Relating(unittest.TestCase):
         self.assertEqual(self.check({"capture -z": "", "inside": "1"}).signatures, frozenset())
 
     def test_inject(self) -> None:
-        """Two injects of one recording must agree in each name, however few samples there are."""
+        """Two injects of one recording must agree in each name, however few samples there are,
+        unless an excuse names the finding."""
         ours = {"names.right": {"k": 3., "n": 4.}, "broken.dump": {"k": 1., "n": 4.}}
-        for name, differs in (("names.right", True), ("broken.dump", False)):
+        for name, excused, differs in (("names.right", "load.unnamed", True),
+                                       ("names.right", "names.unnamed", False),
+                                       ("broken.dump", "load.unnamed", False)):
             trial = Trial({**self.crossing, INJECT: "perf"}, "PASS", "", frozenset(), ours,
-                          {**ours, name: {"k": 2., "n": 4.}})
+                          {**ours, name: {"k": 2., "n": 4.}},
+                          excused=frozenset({Signature(excused, "perf.old-bug")}))
             findings = relations.Relations(Planted({"no": "such"})).check(trial).signatures
             self.assertEqual(findings, frozenset({Signature(name, "against our inject", "perf 6.1")}
                                               if differs else ()))
