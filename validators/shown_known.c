@@ -2,6 +2,7 @@
 /* Known defects of readers: if one explains a difference, the finding's id replaces the cause. */
 #include "validators/shown_known.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -116,40 +117,6 @@ static bool is_unread_folder(const struct jp_shown_difference *difference)
 	       strcmp(difference->cause, "unreadable") == 0;
 }
 
-static bool lacks_first_address(const struct jp_shown_difference *difference)
-{
-	return difference->failure && strstr(difference->failure, "neither sample IP nor");
-}
-
-/* Record type 80 is a feature of a pipe's header. */
-static bool stops_at_feature(const struct jp_shown_difference *difference)
-{
-	const char *failed = difference->failure;
-
-	return failed && (strstr(failed, "failed to process type: 80") ||
-			  strstr(failed, "HEADER_CPU_DOMAIN_INFO: section too small (0)"));
-}
-
-/* Record type 82 is PERF_RECORD_FINISHED_INIT, since 5.17. */
-static bool stops_at_finished_init(const struct jp_shown_difference *difference)
-{
-	return difference->failure && strstr(difference->failure, "failed to process type: 82");
-}
-
-static bool stops_at_build_id(const struct jp_shown_difference *difference)
-{
-	const char *failed = difference->failure;
-
-	return failed && strstr(failed, "BUILD_ID (67) event size") &&
-	       strstr(failed, "not 8-byte aligned");
-}
-
-static bool overflows_by_build_id(const struct jp_shown_difference *difference)
-{
-	return difference->failure &&
-	       strstr(difference->failure, "assertion failed at util/build-id.c");
-}
-
 static bool is_cut_in_vdso(const struct jp_shown_difference *difference)
 {
 	return is_cut_short(difference) &&
@@ -160,16 +127,6 @@ static bool is_cut_in_vdso(const struct jp_shown_difference *difference)
 static bool is_cut_after_attach(const struct jp_shown_difference *difference)
 {
 	return difference->has_attached && is_cut_short(difference);
-}
-
-static bool stops_at_compressed_type(const struct jp_shown_difference *difference)
-{
-	return difference->failure && strstr(difference->failure, "failed to process type: 83");
-}
-
-static bool stops_at_empty_block(const struct jp_shown_difference *difference)
-{
-	return difference->failure && strstr(difference->failure, "Couldn't decompress data");
 }
 
 /* perf script then knows no mapping of the process. perf report does. */
@@ -195,34 +152,43 @@ static bool has_name_of_other_code(const struct jp_shown_difference *difference)
 /* The findings about readers, and which readers, in which versions, have the defect. */
 static const struct known_defect {
 	const char *id, *reader;
-	unsigned int first[2], last[2]; /* versions */
-	bool (*fits)(const struct jp_shown_difference *difference);
+	unsigned int first[2], last[2];                             /* versions */
+	bool (*fits)(const struct jp_shown_difference *difference); /* NULL: by @failure */
+	const char *failure; /* text in the reader's failure (pattern as for fnmatch()) */
 } defects[] = {
-	{"perf.unwind-no-chain", "perf", {5, 10}, {7, 3}, is_without_chain},
-	{"perf.inject-outside-tmp", "perf", {7, 2}, {7, 3}, is_outside_tmp},
-	{"perf.inject-vdso", "perf", {7, 2}, {7, 3}, is_cut_in_vdso},
-	{"perf.unwind-no-elf", "perf", {7, 2}, {7, 3}, is_without_elf},
-	{"perf.unwind-reused", "perf", {7, 2}, {7, 3}, is_in_reused_memory},
-	{"perf.marker", "perf", {5, 10}, {7, 3}, has_marker},
-	{"perf.unwind-beyond", "perf", {5, 10}, {6, 12}, is_behind_the_dump},
-	{"perf.inject-text-offset", "perf", {5, 10}, {5, 10}, is_behind_a_wrong_offset},
-	{"perf.unwind-maps", "perf", {5, 10}, {6, 12}, lacks_mapped_tables},
-	{"kernel.build-id", "perf", {6, 1}, {6, 12}, overflows_by_build_id},
-	{"perf.inject-threads", "perf", {6, 1}, {7, 3}, is_unread_folder},
-	{"perf.first-event", "perf", {5, 10}, {5, 10}, lacks_first_address},
-	{"perf.pipe-last-feature", "perf", {6, 1}, {7, 3}, stops_at_feature},
-	{"perf.pipe-finished-init", "perf", {5, 10}, {5, 10}, stops_at_finished_init},
-	{"perf.build-id-size", "perf", {7, 2}, {7, 3}, stops_at_build_id},
-	{"perf.compressed-type", "perf", {5, 10}, {6, 15}, stops_at_compressed_type},
-	{"perf.compressed-block", "perf", {5, 10}, {7, 3}, stops_at_empty_block},
-	{"perf.script-thread-gone", "perf", {6, 12}, {7, 3}, lacks_mappings},
-	{"perf.report-overlap", "perf", {7, 2}, {7, 3}, counts_overlapping_names},
-	{"hotspot.inject-names", "hotspot", {4, 12}, {4, 12}, lacks_name_of_injected_file},
-	{"hotspot.attach-fork", "hotspot", {4, 12}, {4, 12}, is_cut_after_attach},
-	{"hotspot.shared-names", "hotspot", {4, 12}, {4, 12}, has_name_of_other_code},
+	{"perf.unwind-no-chain", "perf", {5, 10}, {7, 3}, is_without_chain, NULL},
+	{"perf.inject-outside-tmp", "perf", {7, 2}, {7, 3}, is_outside_tmp, NULL},
+	{"perf.inject-vdso", "perf", {7, 2}, {7, 3}, is_cut_in_vdso, NULL},
+	{"perf.unwind-no-elf", "perf", {7, 2}, {7, 3}, is_without_elf, NULL},
+	{"perf.unwind-reused", "perf", {7, 2}, {7, 3}, is_in_reused_memory, NULL},
+	{"perf.marker", "perf", {5, 10}, {7, 3}, has_marker, NULL},
+	{"perf.unwind-beyond", "perf", {5, 10}, {6, 12}, is_behind_the_dump, NULL},
+	{"perf.inject-text-offset", "perf", {5, 10}, {5, 10}, is_behind_a_wrong_offset, NULL},
+	{"perf.unwind-maps", "perf", {5, 10}, {6, 12}, lacks_mapped_tables, NULL},
+	{"kernel.build-id", "perf", {6, 1}, {6, 12}, NULL, "*assertion failed at util/build-id.c*"},
+	{"perf.inject-threads", "perf", {6, 1}, {7, 3}, is_unread_folder, NULL},
+	{"perf.first-event", "perf", {5, 10}, {5, 10}, NULL, "*neither sample IP nor*"},
+	/* Record type 80 is a feature of a pipe's header. */
+	{"perf.pipe-last-feature", "perf", {6, 1}, {7, 3}, NULL, "*failed to process type: 80*"},
+	{"perf.pipe-last-feature",
+	 "perf",
+	 {6, 1},
+	 {7, 3},
+	 NULL,
+	 "*DOMAIN_INFO: section too small (0)*"},
+	/* Record type 82 is PERF_RECORD_FINISHED_INIT, since 5.17. */
+	{"perf.pipe-finished-init", "perf", {5, 10}, {5, 10}, NULL, "*failed to process type: 82*"},
+	{"perf.build-id-size", "perf", {7, 2}, {7, 3}, NULL, "*BUILD_ID (67) *not 8-byte aligned*"},
+	{"perf.compressed-type", "perf", {5, 10}, {6, 15}, NULL, "*failed to process type: 83*"},
+	{"perf.compressed-block", "perf", {5, 10}, {7, 3}, NULL, "*Couldn't decompress data*"},
+	{"perf.script-thread-gone", "perf", {6, 12}, {7, 3}, lacks_mappings, NULL},
+	{"perf.report-overlap", "perf", {7, 2}, {7, 3}, counts_overlapping_names, NULL},
+	{"hotspot.inject-names", "hotspot", {4, 12}, {4, 12}, lacks_name_of_injected_file, NULL},
+	{"hotspot.attach-fork", "hotspot", {4, 12}, {4, 12}, is_cut_after_attach, NULL},
+	{"hotspot.shared-names", "hotspot", {4, 12}, {4, 12}, has_name_of_other_code, NULL},
 };
 
-static bool has_defect(const struct known_defect *defect, const char *reader)
+static bool is_of_reader(const struct known_defect *defect, const char *reader)
 {
 	const size_t length = strlen(defect->reader);
 	unsigned int major, minor, version;
@@ -235,10 +201,17 @@ static bool has_defect(const struct known_defect *defect, const char *reader)
 	       version <= (defect->last[0] << 16 | defect->last[1]);
 }
 
+static bool fits(const struct known_defect *defect, const struct jp_shown_difference *difference)
+{
+	if (defect->fits)
+		return defect->fits(difference);
+	return difference->failure && fnmatch(defect->failure, difference->failure, 0) == 0;
+}
+
 const char *jp_shown_find_known_defect(const struct jp_shown_difference *difference)
 {
 	for (size_t i = 0; i < sizeof(defects) / sizeof(*defects); i++)
-		if (has_defect(&defects[i], difference->reader) && defects[i].fits(difference))
+		if (is_of_reader(&defects[i], difference->reader) && fits(&defects[i], difference))
 			return defects[i].id;
 	return difference->cause;
 }
