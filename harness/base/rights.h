@@ -8,8 +8,8 @@
 
 /*
  * Drops privileges of this process for good. Root becomes the user @owner, or nobody if @owner is
- * root. The process then has no groups, no capabilities, no privileges by exec, and only the system
- * calls of rights_calls.c; @channel and @peer are its sockets for messages. Returns 0, or -errno
+ * root. The process then has no groups, no capabilities, no privileges by exec, and only the listed
+ * system calls; @channel and @peer are its sockets for messages. Returns 0, or -errno
  * and a message if something could not be dropped, such as in a container; everything else is
  * dropped nevertheless.
  */

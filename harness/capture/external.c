@@ -8,14 +8,19 @@
 #include "harness/capture/external.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/base/arguments.h"
+#include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
 #include "harness/base/excuse.h"
 #include "harness/base/number.h"
@@ -23,11 +28,50 @@
 #include "harness/capture/adapter.h"
 #include "harness/capture/probe.h"
 #include "harness/capture/profilers.h"
-#include "harness/capture/published_links.h"
 #include "harness/capture/session.h"
 #include "harness/capture/snapshot.h"
 #include "harness/capture/worker.h"
 #include "harness/format/rundir/run_dir.h"
+
+/* Links by which adapters publish perf maps, from /tmp/perf-PID.map to the file in the case's
+ * folder (harness/profiler/adapting/protocol.py). A killed adapter leaves them. */
+
+static bool is_map_name(const char *name)
+{
+	char digits[16];
+	uint64_t pid;
+	int end = 0;
+
+	return sscanf(name, "perf-%15[0-9].map%n", digits, &end) == 1 && end && !name[end] &&
+	       jp_number(digits, 1, INT32_MAX, &pid);
+}
+
+/* Returns whether the link @name was made for @dir: it is ours and leads there. /tmp is sticky, so
+ * only root could have changed our link. */
+static bool is_ours(int tmp, const char *name, const char *dir)
+{
+	char expected[4096], target[sizeof(expected)];
+	struct stat st;
+	ssize_t length;
+
+	if (fstatat(tmp, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISLNK(st.st_mode) ||
+	    st.st_uid != geteuid() ||
+	    jp_path_build(expected, sizeof(expected), NULL, "%s/%s", dir, name))
+		return false;
+	length = readlinkat(tmp, name, target, sizeof(target));
+	return length == (ssize_t)strlen(expected) && memcmp(target, expected, (size_t)length) == 0;
+}
+
+/* Removes the links to perf maps in @dir that a killed adapter left in /tmp. */
+static void remove_published_links(const char *dir)
+{
+	jp_cleanup_closedir DIR *tmp = opendir("/tmp");
+	struct dirent *entry;
+
+	while (tmp && (entry = readdir(tmp)))
+		if (is_map_name(entry->d_name) && is_ours(dirfd(tmp), entry->d_name, dir))
+			unlinkat(dirfd(tmp), entry->d_name, 0);
+}
 
 /* The words that we send to the adapter, its answers, and texts for error messages that describe
  * the state of the protocol before and after the answer. */
@@ -339,7 +383,7 @@ void jp_external_free(struct jp_session *session)
 	if (external->listens)
 		pthread_join(external->listener, NULL);
 	jp_adapter_end(&external->adapter, false);
-	jp_published_links_remove(session->dir);
+	remove_published_links(session->dir);
 	/* For a launch, the adapter's CPU time would include that of the launched command. */
 	if (!(session->capture->traits & JP_CAPTURE_LAUNCHES))
 		write_cost(session->dir, external->adapter.cpu);

@@ -15,7 +15,7 @@
 
 /* State of the events that a session opened itself, grouped by the source file that uses it. */
 
-/* rings.c */
+/* recording.c */
 struct jp_ring { /* one per CPU and stream */
 	int fd;  /* descriptor of the event that owns the ring and never counts */
 	int cpu;

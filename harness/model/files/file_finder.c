@@ -2,11 +2,13 @@
 #include "harness/model/files/file_finder.h"
 
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,9 +21,41 @@
 #include "harness/base/untrusted_file.h"
 #include "harness/format/elf/elf_file.h"
 #include "harness/model/files/elf_folder.h"
-#include "harness/model/files/own_vdso.h"
 #include "harness/model/files/residence.h"
 #include "harness/model/space/mapping_name.h"
+
+enum { MAX_IMAGE = 1 << 20 };
+
+/* Returns this process's vDSO, an ELF image in memory, and stores its size, which only its headers
+ * state. Returns NULL and a message if there is none. */
+static const void *get_own_vdso(size_t *size, struct jp_error *err)
+{
+	const unsigned char *image = (const unsigned char *)getauxval(AT_SYSINFO_EHDR);
+	const Elf64_Ehdr *head = (const Elf64_Ehdr *)image;
+	const Elf64_Phdr *segment;
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t sections;
+
+	*size = 0;
+	if (!image || head->e_ident[EI_CLASS] != ELFCLASS64) {
+		jp_fail(err, ENOENT, "this process has no vDSO");
+		return NULL;
+	}
+	segment = (const Elf64_Phdr *)(image + head->e_phoff);
+	for (size_t i = 0; i < head->e_phnum; i++)
+		if (segment[i].p_type == PT_LOAD &&
+		    segment[i].p_offset + segment[i].p_filesz > *size)
+			*size = segment[i].p_offset + segment[i].p_filesz;
+	/* Section headers follow the segment, in its last page. */
+	sections = head->e_shoff + (size_t)head->e_shnum * head->e_shentsize;
+	if (sections > *size && sections <= ((*size + page - 1) & -page))
+		*size = sections;
+	if (*size > MAX_IMAGE) {
+		jp_fail(err, EINVAL, "this process's vDSO states a size of %zu bytes", *size);
+		return NULL;
+	}
+	return image;
+}
 
 /* Limits for the perf maps that are read from one /tmp: largest number, and largest sum of
  * bytes. */
@@ -177,8 +211,8 @@ static int open_path(struct jp_file_finder *finder, const struct jp_wanted_file 
 
 	if (strcmp(file->path, "[vdso]") == 0) {
 		/* For another machine's capture, use our vDSO only if the build ids match. */
-		file->image = finder->root < 0 || wanted_file->id.size ? jp_get_own_vdso(&size, err)
-								       : NULL;
+		file->image =
+			finder->root < 0 || wanted_file->id.size ? get_own_vdso(&size, err) : NULL;
 		file->size = size;
 		return file->image ? 0 : jp_fail(err, ENOENT, "[vdso]: built for another machine");
 	}

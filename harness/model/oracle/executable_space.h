@@ -6,7 +6,7 @@
 #include "harness/model/space/processes.h"
 #include "harness/model/space/ranges.h"
 
-/* The memory of each process while executable_load.c and executable_marks.c replay the truth. */
+/* The memory of each process while executable_load.c replays the truth. */
 
 /* Current memory of a process, with any protection. */
 struct jp_memory_piece {
