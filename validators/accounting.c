@@ -12,7 +12,6 @@
 #include "harness/format/perfdata/format.h"
 #include "harness/judge/validator.h"
 #include "validators/digest.h"
-#include "validators/ended_threads.h"
 #include "validators/sample_class.h"
 #include "validators/two_clocks.h"
 

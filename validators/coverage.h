@@ -1,9 +1,45 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
+#include "harness/base/boxes.h"
+#include "harness/judge/spans.h"
 #include "harness/judge/validator.h"
-#include "validators/coverage_gaps.h"
-#include "validators/coverage_plain.h"
+#include "harness/model/oracle/truth.h"
+
+/* Memory that the truth mapped without PROT_EXEC. */
+struct jp_plain {
+	const struct jp_event *act;
+	/* Start of the next act that changed the mapping, in ns; UINT64_MAX: none. */
+	uint64_t untouched;
+};
+
+struct jp_plains {
+	struct jp_plain *list; /* in the order of the truth's acts */
+	size_t count, capacity;
+	struct jp_boxes boxes; /* each from the end of the act to the plain's @untouched */
+};
+
+/* Stores in @plains all memory that @truth mapped without PROT_EXEC. Returns 0 or -ENOMEM; free
+ * @plains in both cases. */
+int jp_plains_collect(const struct jp_truth *truth, struct jp_plains *plains);
+void jp_plains_free(struct jp_plains *plains);
+
+/* Ranges of time and addresses in which a process has no executable memory: the gaps between its
+ * spans. Searching gaps is fast: it does not walk a chain of adjacent spans. */
+struct jp_gaps {
+	uint64_t *starts; /* first address of each box */
+	size_t count, capacity;
+	struct jp_boxes boxes;
+};
+
+/* Computes the gaps of @spans. Each span begins @slack ns before its open_before. Returns 0 or
+ * -ENOMEM; free @gaps in both cases. */
+int jp_gaps_compute(const struct jp_spans *spans, uint64_t slack, struct jp_gaps *gaps);
+/* Returns the first address of [@start, @end) in no span of @pid at @time, or @end. @pid must have
+ * spans. */
+uint64_t jp_gaps_find_first(const struct jp_gaps *gaps, uint32_t pid, uint64_t start, uint64_t end,
+			    uint64_t time);
+void jp_gaps_free(struct jp_gaps *gaps);
 
 /* State of the validator that finds mappings which the capture lacks, and wrong ones:
  * mapping_coverage.c judges the mappings, coverage_samples.c the samples in them. */

@@ -10,7 +10,6 @@
 #include <stdio.h>
 
 #include "harness/judge/validator.h"
-#include "validators/ended_threads.h"
 #include "validators/sample_class.h"
 
 struct modes {

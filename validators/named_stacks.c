@@ -13,7 +13,6 @@
 #include "validators/sample_class.h"
 #include "validators/two_clocks.h"
 #include "validators/stack_counts.h"
-#include "validators/stack_guess.h"
 #include "validators/stack_verdict.h"
 
 enum { FRAMES = JP_FRAME_MOST };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-#include "validators/shown_frames.h"
+#include "validators/shown_held.h"
 
 /* A difference between what a reader shows and what the file holds. */
 struct jp_shown_difference {

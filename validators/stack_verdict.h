@@ -3,7 +3,9 @@
 
 #include <stdint.h>
 
+#include "harness/format/event.h"
 #include "harness/judge/findings.h"
+#include "harness/model/evidence/evidence.h"
 #include "harness/model/oracle/oracle.h"
 #include "harness/model/unwind/unwind.h"
 
@@ -24,3 +26,14 @@ uint32_t jp_stack_count_same_frames(const uint64_t *recorded_ips, uint32_t nr_se
  * from @sp on). */
 bool jp_stack_is_predicted(const struct jp_truth_stack *truth, enum jp_method method,
 			   const struct jp_unwound *unwound, uint64_t sp, uint64_t dumped);
+
+/* Returns the verdict of a sample against the possible true stack @truth. */
+typedef enum jp_verdict (*jp_stack_fit)(void *context, const struct jp_truth_stack *truth);
+
+/* Fills @truth with the true stack that @fit rates best for @event, of all stacks that @guess
+ * allows: without a stack pointer the depth in a recursion is unknown. Returns JP_STACK_FOUND, or
+ * the answer of jp_truth_stack_guess(). */
+enum jp_stack_answer jp_stack_guess_best_fit(const struct jp_evidence *evidence,
+					     const struct jp_event *event, enum jp_method method,
+					     struct jp_truth_guess guess, jp_stack_fit fit,
+					     void *context, struct jp_truth_stack *truth);

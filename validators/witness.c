@@ -25,7 +25,6 @@
 #include "harness/format/perfdata/format.h"
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/oracle.h"
-#include "validators/cpu_times.h"
 #include "validators/sample_class.h"
 #include "validators/two_clocks.h"
 

@@ -3,8 +3,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "harness/base/error.h"
+
+/* Stores in *@user the user whose process serves the file system @dev (st_dev), as with FUSE. Such
+ * a process can report anything about a file, including its owner, and change it at any time.
+ * Returns false if our list of mounts shows no such server. */
+bool jp_mount_find_server(dev_t dev, uid_t *user);
 
 /*
  * Stores in @path_out the absolute path of @path without links, if only trusted users can change

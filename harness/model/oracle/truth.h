@@ -8,7 +8,6 @@
 #include "harness/base/boxes.h"
 #include "harness/format/truth/reader.h"
 #include "harness/model/oracle/acts_at.h"
-#include "harness/model/oracle/acts_of.h"
 #include "harness/model/space/ranges.h"
 
 /* Contents of a truth file as sorted tables: the emitted code, activations and mapped files of each

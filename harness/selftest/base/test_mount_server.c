@@ -4,7 +4,7 @@
 #include <sys/mount.h>
 #include <sys/sysmacros.h>
 
-#include "harness/base/mount_server.h"
+#include "harness/base/trusted_path.h"
 #include "harness/selftest/support/scratch.h"
 
 enum { USER = 12321 };

@@ -16,7 +16,7 @@
 #include "harness/outcome/outcome.h"
 #include "harness/selftest/support/made_events.h"
 #include "harness/selftest/support/shortages.h"
-#include "validators/coverage_plain.h"
+#include "validators/coverage.h"
 #include "validators/files.h"
 
 /* Clears the noted shortage if code that returns all errors returned none. */

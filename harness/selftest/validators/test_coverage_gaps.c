@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Gaps between spans, compared with a walk over all spans. */
 #include "harness/selftest/support/check.h"
-#include "validators/coverage_gaps.h"
+#include "validators/coverage.h"
 
 enum { ADDRESSES = 40, TIMES = 60, SPANS = 30, PIDS = 3, ROUNDS = 300, QUERIES = 100 };
 
