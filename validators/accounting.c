@@ -43,7 +43,6 @@ struct switching {
 };
 
 struct accounting {
-	const struct jp_evidence *evidence;
 	struct jp_view *view;
 	struct jp_sample_facts_of facts_of;
 	struct sample_tally samples[FILES][JP_SAMPLE_CLASSES];
@@ -58,7 +57,7 @@ struct accounting {
 
 static void count_samples_while_switching(struct accounting *state, const struct jp_event *event)
 {
-	const uint64_t slack = state->evidence->info.slack;
+	const uint64_t slack = state->view->evidence->info.slack;
 
 	if (state->view->in_injected || !event->sample.period)
 		return;
@@ -79,7 +78,7 @@ static uint64_t compute_most_switching_samples(const struct accounting *state)
 		if (switching->samples)
 			total += jp_min(switching->samples,
 					((switching->end - switching->start) / state->period + 1) *
-						state->evidence->watched.cpus);
+						state->view->evidence->watched.cpus);
 	return total;
 }
 
@@ -114,7 +113,7 @@ static int count_record(struct accounting *state, const struct jp_event *event)
 		return 0;
 	if (event->kernel_map || !event->pid || event->pid == UINT32_MAX)
 		owner = KERNEL;
-	else if (jp_sample_is_watched(state->evidence, event->pid, UINT64_MAX))
+	else if (jp_sample_is_watched(state->view->evidence, event->pid, UINT64_MAX))
 		owner = WATCHED;
 	state->records[state->view->in_injected ? INJECTED : CAPTURED][event->record_type][owner]++;
 	return state->view->in_injected ? 0 : jp_ended_threads_note(&state->ended, event);
@@ -203,7 +202,7 @@ static bool is_beyond_witness(const struct accounting *state, enum jp_sample_cla
 
 	if (class != JP_SAMPLE_EDGE && class != JP_SAMPLE_BELOW && class != JP_SAMPLE_ASTRAY)
 		return true;
-	jp_sample_count_witnessed(state->evidence, &counts);
+	jp_sample_count_witnessed(state->view->evidence, &counts);
 	if (!counts.within)
 		return true;
 	odds = (double)n / (double)counts.within;
@@ -260,14 +259,14 @@ static int add_shares(struct accounting *state)
 {
 	static const double old_edge = 0.05, kernel = 0.003;
 	const double unwatched =
-		state->evidence->declared.system_wide ? 1 : JP_SAMPLE_UNWATCHED_USUAL;
-	const struct jp_truth *truth = state->evidence->truth;
+		state->view->evidence->declared.system_wide ? 1 : JP_SAMPLE_UNWATCHED_USUAL;
+	const struct jp_truth *truth = state->view->evidence->truth;
 	const struct sample_tally *samples = state->samples[CAPTURED];
 	/* Use the expected number: missing samples in emitted code must not raise the shares. */
 	uint64_t within =
 		jp_max(samples[JP_SAMPLE_CODE].count + samples[JP_SAMPLE_ASTRAY].count +
 			       samples[JP_SAMPLE_EDGE].count + samples[JP_SAMPLE_BELOW].count,
-		       jp_clock_count_expected_samples(state->evidence));
+		       jp_clock_count_expected_samples(state->view->evidence));
 	uint64_t total = state->view->summary->samples;
 	double edge = truth->version < JP_TRUTH_VERSION_CPU
 			      ? old_edge
@@ -329,14 +328,12 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	const struct jp_capture_info *info = &view->evidence->info;
 	struct accounting *state = view->state;
 
-	state->evidence = view->evidence;
-	state->view = view;
 	/* A profiler does not state when it enabled its first event: at its start or later. */
 	state->switching[0] = (struct switching){
 		info->first_enabled ?: view->evidence->watched.started ?: UINT64_MAX,
 		info->sampling, 0};
 	state->switching[1] = (struct switching){info->stopped, view->evidence->watched.silent, 0};
-	return jp_sample_facts_begin(&state->facts_of, state->evidence);
+	return jp_sample_facts_begin(&state->facts_of, state->view->evidence);
 }
 
 static void free_accounting(void *context)

@@ -263,7 +263,6 @@ static int begin(struct jp_view *view, struct jp_error *err)
 {
 	struct act_records *state = view->state;
 
-	state->view = view;
 	for (size_t i = 0; i < view->evidence->truth->nr_acts; i++) {
 		const struct jp_event *act = &view->evidence->truth->acts[i];
 

@@ -26,7 +26,6 @@
 enum { MAX_FRAMES = 65536 / 16 };
 
 struct stacks {
-	const struct jp_evidence *evidence;
 	struct jp_view *view;
 	struct jp_unwinder *unwinder;
 	struct jp_code_loads loads; /* loads that the jitdumps contain */
@@ -50,7 +49,7 @@ struct seen_stack {
 static void count_process(struct stacks *stacks, const struct jp_event *event,
 			  const struct seen_stack *stack)
 {
-	const struct jp_evidence *evidence = stacks->evidence;
+	const struct jp_evidence *evidence = stacks->view->evidence;
 	const struct jp_interval *interval =
 		jp_intervals_find(&evidence->intervals, event->time, evidence->info.slack);
 
@@ -71,7 +70,7 @@ static bool stopped_at_moved_code(const struct stacks *stacks, const struct jp_e
 
 	return unwound->stop == JP_UNWIND_NO_CFI && mapping &&
 	       mapping->backing == JP_BACKING_FILE &&
-	       strcmp(jp_unmapped(stacks->evidence, stacks->view->recorded, event->pid,
+	       strcmp(jp_unmapped(stacks->view->evidence, stacks->view->recorded, event->pid,
 				  unwound->stop_addr, event->time)
 			      .cause,
 		      "mremap") == 0;
@@ -109,7 +108,7 @@ static void decide_verdict(struct stacks *stacks, const struct jp_event *event,
 			   struct seen_stack *stack)
 {
 	const struct jp_truth_stack *truth = &stacks->truth;
-	const bool maps = !(stacks->evidence->declared.lacking & JP_LACKS_MAPPINGS);
+	const bool maps = !(stacks->view->evidence->declared.lacking & JP_LACKS_MAPPINGS);
 	const struct jp_mapping *mapping =
 		jp_replay_find(stacks->view->spaces, event->pid, truth->frames[0]);
 
@@ -136,13 +135,13 @@ static void decide_verdict(struct stacks *stacks, const struct jp_event *event,
 			stack->second_verdict = stack->verdict;
 			stack->hidden_fault = stack->fault;
 		}
-		stack->fault = jp_stack_fault_get_unmapped(stacks->evidence, stacks->view->recorded,
-							   event, truth->frames[0]);
+		stack->fault = jp_stack_fault_get_unmapped(
+			stacks->view->evidence, stacks->view->recorded, event, truth->frames[0]);
 		stack->verdict = JP_UNMAPPED;
 	} else if (stack->verdict == JP_SINGLE || stack->verdict == JP_SHORT) {
 		stack->fault =
-			jp_stack_fault_find_at_end(stacks->evidence, stacks->view->recorded, truth,
-						   stacks->unwinder, event, &stack->unwound);
+			jp_stack_fault_find_at_end(stacks->view->evidence, stacks->view->recorded,
+						   truth, stacks->unwinder, event, &stack->unwound);
 		/* Wrong tables led the walk out of a dump that contains the caller's frame. */
 		if ((stack->unwound.stop == JP_UNWIND_DUMP_END ||
 		     stack->unwound.stop == JP_UNWIND_DUMP_SHORT) &&
@@ -151,7 +150,7 @@ static void decide_verdict(struct stacks *stacks, const struct jp_event *event,
 		if (refused_caller(stacks, event, &stack->unwound))
 			stack->fault = (struct jp_stack_fault){JP_FAULT_STOP, "other-code", {0}};
 		if (stopped_at_moved_code(stacks, event, &stack->unwound))
-			stack->fault = jp_stack_fault_get_unmapped(stacks->evidence,
+			stack->fault = jp_stack_fault_get_unmapped(stacks->view->evidence,
 								   stacks->view->recorded, event,
 								   stack->unwound.stop_addr);
 	}
@@ -241,7 +240,7 @@ static int report(struct stacks *stacks, const struct jp_event *event,
 		 truth->activation->path->depth, unwound->count, truth->nr_seen,
 		 jp_stack_count_same_frames(unwound->frames, unwound->count, truth->expected,
 					    truth->nr_seen),
-		 jp_stack_fault_text(&stack->fault, stacks->evidence, event, unwound, text,
+		 jp_stack_fault_text(&stack->fault, stacks->view->evidence, event, unwound, text,
 				     sizeof(text)));
 	return 0;
 }
@@ -340,7 +339,7 @@ static int report_forbidden(struct stacks *stacks, const struct jp_event *event,
 static bool has_method(const struct stacks *stacks, const struct jp_event *event,
 		       enum jp_method method)
 {
-	const struct jp_evidence *evidence = stacks->evidence;
+	const struct jp_evidence *evidence = stacks->view->evidence;
 	uint32_t methods = stacks->view->asked->methods ?: JP_METHODS_USUAL;
 
 	if (event->observed)
@@ -367,7 +366,7 @@ static enum jp_verdict compare_with_truth(void *context, const struct jp_truth_s
  * was in an activation. */
 static void count_outside_code(struct stacks *stacks, const struct jp_event *event)
 {
-	const struct jp_evidence *evidence = stacks->evidence;
+	const struct jp_evidence *evidence = stacks->view->evidence;
 
 	if (!jp_sample_is_watched(evidence, event->pid, UINT64_MAX))
 		stacks->counts.foreign++;
@@ -378,7 +377,7 @@ static void count_outside_code(struct stacks *stacks, const struct jp_event *eve
 
 static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 {
-	const struct jp_evidence *evidence = stacks->evidence;
+	const struct jp_evidence *evidence = stacks->view->evidence;
 	struct jp_truth_stack *truth = &stacks->truth;
 	uint64_t buf[MAX_FRAMES], ip, sp;
 	bool is_noted = false;
@@ -474,7 +473,7 @@ static bool seems_emitted(void *context, uint32_t pid, uint64_t addr)
  * replaced, a newer one can have its name and its inode. For jp_unwinder_filter_files(). */
 static bool may_be_file(void *context, const struct jp_mapping *mapping, const char *build_id)
 {
-	const struct jp_evidence *evidence = ((struct stacks *)context)->evidence;
+	const struct jp_evidence *evidence = ((struct stacks *)context)->view->evidence;
 	const struct jp_box box = {mapping->start, mapping->end, 0,
 				   evidence->info.sampling + evidence->info.slack};
 	struct jp_truth_files_at cursor = {0};
@@ -518,8 +517,6 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	struct stacks *stacks = view->state;
 	char elf_dir[4096];
 
-	stacks->evidence = evidence;
-	stacks->view = view;
 	if (jp_path_build(elf_dir, sizeof(elf_dir), err, "%s/elf", evidence->dir) ||
 	    jp_code_loads_read(evidence->dir, &stacks->loads, err))
 		return -EINVAL;

@@ -131,7 +131,6 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 		event->type == JP_EVENT_EXIT || (event->type == JP_EVENT_COMM && event->comm.exec);
 	struct newborn *newborn;
 
-	state->view = view;
 	if (event->type == JP_EVENT_SAMPLE)
 		return handle_sample(state, event);
 	if (event->pid != event->tid || (event->type != JP_EVENT_FORK && !has_left_group))

@@ -198,7 +198,6 @@ static int begin(struct jp_view *view, struct jp_error *err)
 
 	if (view->evidence->truth->version < 3)
 		return 1;
-	comm->view = view;
 	return jp_tasks_collect(view->evidence->truth, &comm->tasks);
 }
 

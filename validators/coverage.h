@@ -51,9 +51,7 @@ struct jp_closed_sample {
 };
 
 struct jp_coverage {
-	const struct jp_view *view;
-	const struct jp_evidence *evidence;
-	struct jp_findings *findings;
+	struct jp_view *view;
 	struct jp_findings
 		by_samples; /* findings about samples, appended to those about mappings */
 	struct jp_plains plains;

@@ -41,8 +41,8 @@ static int report_stray_sample(struct jp_coverage *coverage, const struct jp_eve
 static bool is_in_page_fault(const struct jp_coverage *coverage, const struct jp_event *event,
 			     uint64_t ip)
 {
-	const struct jp_truth *truth = coverage->evidence->truth;
-	uint64_t slack = coverage->evidence->info.slack;
+	const struct jp_truth *truth = coverage->view->evidence->truth;
+	uint64_t slack = coverage->view->evidence->info.slack;
 
 	for (size_t i = 0; jp_groups_next(&truth->acts_of.processes, event->pid, &i); i++) {
 		const struct jp_event *act = &truth->acts[i];
@@ -76,7 +76,7 @@ static const char *find_unmapped_cause(struct jp_coverage *coverage, const struc
 {
 	const struct jp_span *closed =
 		jp_coverage_find_ended(coverage, event->pid, ip, event->time);
-	bool was_closed = closed && has_protect_at(coverage->evidence->truth, event->pid,
+	bool was_closed = closed && has_protect_at(coverage->view->evidence->truth, event->pid,
 						   closed->close_before);
 	struct jp_closed_sample *sample;
 
@@ -94,10 +94,10 @@ static const char *find_unmapped_cause(struct jp_coverage *coverage, const struc
 
 int jp_coverage_sample(struct jp_coverage *coverage, const struct jp_event *event)
 {
-	const struct jp_truth *truth = coverage->evidence->truth;
+	const struct jp_truth *truth = coverage->view->evidence->truth;
 	const struct jp_span *span;
 	const struct jp_mapping *mapping;
-	uint64_t ip, sp, time = event->time, slack = coverage->evidence->info.slack;
+	uint64_t ip, sp, time = event->time, slack = coverage->view->evidence->info.slack;
 	const char *cause;
 
 	if (!jp_machine_user(coverage->view->machine, event, &ip, &sp)) {

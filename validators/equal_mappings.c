@@ -29,7 +29,6 @@ struct equal {
 	bool injected;            /* the current file is injected.data */
 	uint64_t removed,
 		removed_files; /* bytes of the mappings that inject removed: all; of files */
-	const struct jp_evidence *evidence;
 	struct jp_executables truth;
 	struct jp_mapping_points points;
 	size_t next;
@@ -69,10 +68,10 @@ static const char *find_extra_cause(const struct equal *state, const struct jp_e
 {
 	const struct jp_control *control;
 
-	if (!last || mapping->since > last->close_after + state->evidence->info.slack)
+	if (!last || mapping->since > last->close_after + state->view->evidence->info.slack)
 		return "invented";
-	control =
-		jp_control_find_missing_exec(state->evidence, last->pid, last->close_before, time);
+	control = jp_control_find_missing_exec(state->view->evidence, last->pid, last->close_before,
+					       time);
 	if (control)
 		return control->name;
 	switch (last->closed_by) {
@@ -162,7 +161,7 @@ static int report(struct equal *state, const struct jp_mapping_point *point,
 static bool certainly_exists(const struct equal *state, const struct jp_executable *executable,
 			     uint64_t time)
 {
-	const uint64_t slack = state->evidence->info.slack;
+	const uint64_t slack = state->view->evidence->info.slack;
 
 	return executable->open_after + slack <= time &&
 	       (executable->close_before == UINT64_MAX || time + slack <= executable->close_before);
@@ -183,8 +182,8 @@ static uint64_t find_start(const struct jp_truth *truth, uint32_t pid, uint64_t 
 static const struct jp_executable *find_last_ended(const struct equal *state, uint32_t pid,
 						   uint64_t addr, uint64_t time)
 {
-	const uint64_t slack = state->evidence->info.slack;
-	const uint64_t start = find_start(state->evidence->truth, pid, time);
+	const uint64_t slack = state->view->evidence->info.slack;
+	const uint64_t start = find_start(state->view->evidence->truth, pid, time);
 	const struct jp_executable *executable, *last = NULL;
 	size_t cursor = SIZE_MAX;
 
@@ -207,7 +206,7 @@ static const struct jp_executable *find_loaded_segment(const struct equal *state
 	size_t cursor = SIZE_MAX;
 
 	while ((executable = jp_executables_next(&state->truth, pid, start, start + 1, &cursor)))
-		if (executable->open_before <= time + state->evidence->info.slack &&
+		if (executable->open_before <= time + state->view->evidence->info.slack &&
 		    jp_executable_is_loaded(&state->truth, executable, start, end) &&
 		    state->truth.memories[executable->memory].line->ino == mapping->ino &&
 		    (!last || executable->close_after > last->close_after))
@@ -220,12 +219,12 @@ static const struct jp_executable *find_loaded_segment(const struct equal *state
  * come first. */
 static bool is_visible(const struct equal *state, const struct jp_executable *truth, uint64_t time)
 {
-	const struct jp_capture_info *info = &state->evidence->info;
-	const struct jp_snapshots *snapshots = &state->evidence->snapshots;
+	const struct jp_capture_info *info = &state->view->evidence->info;
+	const struct jp_snapshots *snapshots = &state->view->evidence->snapshots;
 
 	if (truth->start < USER_END)
 		return true;
-	if (jp_evidence_is_gated(state->evidence) ||
+	if (jp_evidence_is_gated(state->view->evidence) ||
 	    truth->open_after >= (info->first_enabled ?: info->enabled))
 		return false;
 	for (size_t i = 0; i < snapshots->count; i++)
@@ -246,7 +245,7 @@ static int judge_removed_mapping(struct equal *state, const struct jp_mapping_po
 
 	state->removed += difference->end - difference->start;
 	if (memory->act || !memory->line || *memory->line->name != '/' ||
-	    jp_evidence_is_process_older(state->evidence, point->pid, point->time))
+	    jp_evidence_is_process_older(state->view->evidence, point->pid, point->time))
 		return 0;
 	return report(state, point, difference, &state->removed_files);
 }
@@ -257,7 +256,7 @@ static int judge_recorded_piece(struct equal *state, const struct jp_mapping_poi
 				struct mapping_difference *difference)
 {
 	const uint64_t start_time =
-		difference->recorded_mapping->since ?: state->evidence->watched.started;
+		difference->recorded_mapping->since ?: state->view->evidence->watched.started;
 	bool is_untrue = difference->cause && strcmp(difference->cause, "invented") == 0;
 
 	state->nr_stated++;
@@ -274,7 +273,7 @@ static int judge_recorded_piece(struct equal *state, const struct jp_mapping_poi
 static int judge_piece(struct equal *state, const struct jp_mapping_point *point, size_t first,
 		       uint64_t start, uint64_t end)
 {
-	const struct jp_evidence *evidence = state->evidence;
+	const struct jp_evidence *evidence = state->view->evidence;
 	const struct jp_mapping *mapping = jp_replay_find(state->spaces, point->pid, start);
 	const struct jp_executable *truth = NULL, *executable = NULL;
 	struct mapping_difference difference = {.start = start, .end = end};
@@ -317,14 +316,14 @@ static int judge_piece(struct equal *state, const struct jp_mapping_point *point
 				find_last_ended(state, mapping->pid, start, point->time);
 		difference.cause =
 			find_extra_cause(state, difference.last_true, mapping, point->time);
-		if (state->evidence->declared.observed)
+		if (state->view->evidence->declared.observed)
 			return judge_recorded_piece(state, point, &difference);
 		return report(state, point, &difference, &state->nr_extra);
 	}
 	if (mapping)
 		difference.cause = jp_mapping_differs(&state->truth.memories[truth->memory], truth,
 						      mapping, start);
-	if (state->evidence->declared.observed)
+	if (state->view->evidence->declared.observed)
 		return mapping ? judge_recorded_piece(state, point, &difference) : 0;
 	if (mapping && !difference.cause) {
 		state->nr_equal += end - start;
@@ -365,7 +364,7 @@ static int collect_pieces(struct equal *state, const struct jp_mapping_point *po
 	while (!failed && (executable = jp_executables_next(&state->truth, point->pid, 0,
 							    UINT64_MAX, &cursor))) {
 		if (!jp_executable_may_exist(executable, point->time, point->time,
-					     state->evidence->info.slack))
+					     state->view->evidence->info.slack))
 			continue;
 		if (!jp_array_reserve(&state->current, &state->now_capacity, state->nr_now + 1))
 			return -ENOMEM;
@@ -407,8 +406,6 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	/* The truth contains executable memory only. */
 	if (truth->version < JP_TRUTH_VERSION_MAPS || view->evidence->declared.no_protections)
 		return 1;
-	state->view = view;
-	state->evidence = view->evidence;
 	state->spaces = view->spaces;
 	state->points =
 		(struct jp_mapping_points){.evidence = view->evidence, .truth = &state->truth};
@@ -459,10 +456,11 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 	if (failed)
 		return failed;
-	if (state->points.count && !state->nr_compared && state->evidence->truth->nr_activations)
+	if (state->points.count && !state->nr_compared &&
+	    state->view->evidence->truth->nr_activations)
 		return jp_fail(err, ENODATA, "no mapping was compared at any of %zu moments",
 			       state->points.count);
-	if (state->evidence->declared.observed) {
+	if (state->view->evidence->declared.observed) {
 		jp_findings_add_role_rate(findings, &stated_mappings, "mappings.told",
 					  state->nr_stated - state->untrue, state->nr_stated);
 		return 0;

@@ -9,6 +9,7 @@
 #include "harness/judge/validator.h"
 
 struct event_counts {
+	struct jp_view *view;
 	uint64_t samples, period, lost;
 	bool steady, throttled;
 };

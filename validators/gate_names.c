@@ -188,7 +188,6 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	/* Older truths have no names. */
 	if (!jp_evidence_is_gated(evidence) || evidence->truth->version < 3)
 		return 1;
-	gate->view = view;
 	gate->is_new = calloc(evidence->intervals.nr_processes + 1, sizeof(*gate->is_new));
 	return gate->is_new ? jp_tasks_collect(evidence->truth, &gate->tasks) : -ENOMEM;
 }

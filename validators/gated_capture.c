@@ -25,9 +25,7 @@ struct process {
 };
 
 struct gated {
-	const struct jp_evidence *evidence;
-	struct jp_findings *findings;
-	const struct jp_view *view;
+	struct jp_view *view;
 	struct process *processes;
 	size_t nr_begun,
 		nr_ended; /* number of intervals that began, or ended, before the current event */
@@ -39,7 +37,7 @@ struct gated {
  * announcement; after its interval the pid may be reused. */
 static struct process *find_process(struct gated *gated, uint32_t pid, uint64_t time)
 {
-	const struct jp_intervals *intervals = &gated->evidence->intervals;
+	const struct jp_intervals *intervals = &gated->view->evidence->intervals;
 	struct process *last = NULL;
 
 	for (size_t i = 0; i < intervals->nr_processes; i++) {
@@ -76,7 +74,7 @@ static bool has_mapping(struct gated *gated, uint32_t pid, const struct jp_procm
 /* Judges the mappings and the name that the process had when its interval began. */
 static int judge_memory_before_interval(struct gated *gated, const struct jp_interval *interval)
 {
-	const struct jp_evidence *evidence = gated->evidence;
+	const struct jp_evidence *evidence = gated->view->evidence;
 	const struct jp_snapshot *snapshot = jp_evidence_find_snapshot_at_announcement(
 		evidence, &evidence->intervals.processes[interval->process]);
 	const struct jp_control *unnamed;
@@ -99,7 +97,7 @@ static int judge_memory_before_interval(struct gated *gated, const struct jp_int
 		unmapped = jp_unmapped(evidence, gated->view->recorded, interval->pid, map->start,
 				       interval->enabled);
 		failed = jp_findings_count_failure(
-			gated->findings, "gated.older", unmapped.cause,
+			&gated->view->findings, "gated.older", unmapped.cause,
 			"%" PRIx64 "-%" PRIx64 " %s of pid %u is not known when "
 			"its interval begins; %s",
 			map->start, map->end, map->name, interval->pid,
@@ -109,7 +107,7 @@ static int judge_memory_before_interval(struct gated *gated, const struct jp_int
 		return failed;
 	unnamed = jp_control_find_missing_thread(evidence, interval->pid);
 	return jp_findings_count_failure(
-		gated->findings, "gated.named", unnamed ? unnamed->name : "nothing",
+		&gated->view->findings, "gated.named", unnamed ? unnamed->name : "nothing",
 		"pid %u has no name when its interval begins", interval->pid);
 }
 
@@ -117,7 +115,7 @@ static int judge_memory_before_interval(struct gated *gated, const struct jp_int
  * a record of such memory. */
 static void judge_new_memory_in_interval(struct gated *gated, const struct jp_interval *interval)
 {
-	const struct jp_truth *truth = gated->evidence->truth;
+	const struct jp_truth *truth = gated->view->evidence->truth;
 	size_t i;
 
 	jp_search(i, truth->nr_acts, truth->acts[i].before < interval->enabled);
@@ -140,7 +138,7 @@ static void judge_new_memory_in_interval(struct gated *gated, const struct jp_in
 /* Judges the intervals that began or ended before @time. */
 static int judge_intervals(struct gated *gated, uint64_t time)
 {
-	const struct jp_intervals *intervals = &gated->evidence->intervals;
+	const struct jp_intervals *intervals = &gated->view->evidence->intervals;
 	int failed = 0;
 
 	while (!failed) {
@@ -164,7 +162,7 @@ static int judge_intervals(struct gated *gated, uint64_t time)
 
 static void judge_sample(struct gated *gated, const struct jp_event *event)
 {
-	const struct jp_evidence *evidence = gated->evidence;
+	const struct jp_evidence *evidence = gated->view->evidence;
 	const struct jp_interval *interval =
 		jp_intervals_find(&evidence->intervals, event->time, evidence->info.slack);
 	const struct jp_mapping *mapping;
@@ -204,7 +202,8 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 		judge_sample(gated, event);
 		return 0;
 	}
-	process = find_process(gated, event->pid, jp_gate_reported_time(gated->evidence, event));
+	process = find_process(gated, event->pid,
+			       jp_gate_reported_time(gated->view->evidence, event));
 	if (process && event->type == JP_EVENT_MAP)
 		process->mmap2++;
 	else if (process && event->type == JP_EVENT_COMM && event->pid == event->tid)
@@ -220,17 +219,17 @@ static void add_times(struct gated *gated, const char *interval, uint64_t *times
 		return;
 	jp_sort(times, count, jp_compare_by_value);
 	snprintf(name, sizeof(name), "gate.%s_us.median", interval);
-	jp_findings_add_count(gated->findings, name, times[count / 2] / 1000);
+	jp_findings_add_count(&gated->view->findings, name, times[count / 2] / 1000);
 	snprintf(name, sizeof(name), "gate.%s_us.max", interval);
-	jp_findings_add_count(gated->findings, name, times[count - 1] / 1000);
+	jp_findings_add_count(&gated->view->findings, name, times[count - 1] / 1000);
 }
 
 /* Adds how long the processes waited for the gate, and how long the gate took to answer. */
 static int add_waits(struct gated *gated)
 {
 	static const char *const requests[] = {"announce", "start", "stop"};
-	const struct jp_intervals *intervals = &gated->evidence->intervals;
-	const struct jp_truth *truth = gated->evidence->truth;
+	const struct jp_intervals *intervals = &gated->view->evidence->intervals;
+	const struct jp_truth *truth = gated->view->evidence->truth;
 	size_t capacity = intervals->nr_processes + truth->nr_acts + 1, count;
 	uint64_t *times = malloc(capacity * sizeof(*times));
 	char mark[32];
@@ -257,7 +256,7 @@ static int add_waits(struct gated *gated)
 static void add_process(struct gated *gated, size_t index)
 {
 	const struct process *process = &gated->processes[index];
-	struct jp_findings *findings = gated->findings;
+	struct jp_findings *findings = &gated->view->findings;
 	char name[48];
 
 	snprintf(name, sizeof(name), "process.%zu.mmap2", index + 1);
@@ -272,8 +271,8 @@ static void add_process(struct gated *gated, size_t index)
 
 static void add_metrics(struct gated *gated)
 {
-	const size_t count = gated->evidence->intervals.nr_processes;
-	struct jp_findings *findings = gated->findings;
+	const size_t count = gated->view->evidence->intervals.nr_processes;
+	struct jp_findings *findings = &gated->view->findings;
 	struct process sum = {0};
 	uint64_t mmap2[2] = {UINT64_MAX, 0}, comm[2] = {UINT64_MAX, 0};
 
@@ -306,8 +305,8 @@ static void add_metrics(struct gated *gated)
 static bool has_mark(const struct gated *gated, uint32_t pid, const char *mark, uint64_t from_ns,
 		     uint64_t to_ns)
 {
-	const struct jp_truth *truth = gated->evidence->truth;
-	const uint64_t slack = gated->evidence->info.slack;
+	const struct jp_truth *truth = gated->view->evidence->truth;
+	const uint64_t slack = gated->view->evidence->info.slack;
 
 	for (size_t i = 0; jp_groups_next(&truth->acts_of.processes, pid, &i); i++)
 		if (truth->acts[i].type == JP_EVENT_MARK &&
@@ -324,7 +323,7 @@ static const char *find_unconfirmed_request(const struct gated *gated,
 					    const struct jp_interval *interval)
 {
 	const struct jp_announced *process =
-		&gated->evidence->intervals.processes[interval->process];
+		&gated->view->evidence->intervals.processes[interval->process];
 
 	if (!has_mark(gated, process->pid, "gate.announce", process->announcement_time,
 		      process->answer_time))
@@ -339,8 +338,8 @@ static const char *find_unconfirmed_request(const struct gated *gated,
 /* Makes the case an ERROR for contradictions that invalidate all other results. */
 static void check_consistency(struct gated *gated)
 {
-	const struct jp_intervals *intervals = &gated->evidence->intervals;
-	struct jp_findings *findings = gated->findings;
+	const struct jp_intervals *intervals = &gated->view->evidence->intervals;
+	struct jp_findings *findings = &gated->view->findings;
 
 	if (!intervals->nr_processes)
 		snprintf(findings->error, sizeof(findings->error), "no process announced itself");
@@ -348,7 +347,7 @@ static void check_consistency(struct gated *gated)
 		const struct jp_announced *process = &intervals->processes[i];
 		const char *missing =
 			!gated->processes[i].end ? "had no interval"
-			: !jp_evidence_find_snapshot_at_announcement(gated->evidence, process)
+			: !jp_evidence_find_snapshot_at_announcement(gated->view->evidence, process)
 				? "has no maps"
 				: NULL;
 
@@ -381,9 +380,6 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	gated->processes = calloc(intervals->nr_processes + 1, sizeof(*gated->processes));
 	if (!gated->processes)
 		return jp_fail(err, ENOMEM, "%s: out of memory", view->evidence->dir);
-	gated->evidence = view->evidence;
-	gated->view = view;
-	gated->findings = &view->findings;
 	for (size_t i = 0; i < intervals->nr_intervals; i++)
 		gated->processes[intervals->intervals[i].process].end =
 			intervals->intervals[i].disabled;

@@ -84,7 +84,6 @@ struct captured {
 
 struct injected_code {
 	struct jp_view *view;
-	const struct jp_evidence *evidence;
 	struct captured *captured;
 	size_t nr_captured, captured_capacity;
 	bool sorted;
@@ -120,13 +119,13 @@ static bool is_captured(const struct injected_code *state, const struct jp_event
 static const char *find_contradiction(const struct injected_code *state,
 				      const struct jp_event *record)
 {
-	const struct jp_truth *truth = state->evidence->truth;
-	const uint64_t slack = state->evidence->info.slack;
+	const struct jp_truth *truth = state->view->evidence->truth;
+	const uint64_t slack = state->view->evidence->info.slack;
 	const struct jp_truth_code *codes = truth->codes;
 	const char *cause = "no-code";
 	size_t i;
 
-	if (!jp_sample_is_watched(state->evidence, record->pid, UINT64_MAX))
+	if (!jp_sample_is_watched(state->view->evidence, record->pid, UINT64_MAX))
 		return "unwatched";
 	jp_search(i, truth->nr_codes,
 		  codes[i].pid != record->pid ? codes[i].pid < record->pid
@@ -178,7 +177,7 @@ static int mark_loads(struct injected_code *state, const struct jp_event *record
 		state->is_recorded[i] = is_recorded = true;
 		is_in_order |= fits_load(&loads[i], record);
 		difference = compare_injected_bytes(state->finder, record, &loads[i],
-						    state->evidence->truth->e_machine);
+						    state->view->evidence->truth->e_machine);
 	}
 	if (is_recorded)
 		*cause = is_in_order ? difference : "longer";
@@ -280,8 +279,6 @@ static int begin(struct jp_view *view, struct jp_error *err)
 
 	if (!view->asked->injected)
 		return 1;
-	state->view = view;
-	state->evidence = view->evidence;
 	failed = jp_code_loads_read(view->evidence->dir, &state->loads, err);
 	if (failed)
 		return failed;

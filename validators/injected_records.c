@@ -124,12 +124,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
-	struct injected_records *state = view->state;
-
-	if (!view->asked->injected)
-		return 1;
-	state->view = view;
-	return 0;
+	return !view->asked->injected;
 }
 
 static void free_records(void *context)

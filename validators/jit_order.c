@@ -22,9 +22,7 @@ struct order_side {
 };
 
 struct jit_order_state {
-	const struct jp_evidence *evidence;
-	const struct jp_view *view;
-	struct jp_findings *findings;
+	struct jp_view *view;
 	struct jp_file_finder *finder;
 	struct jp_naming naming;
 	struct jp_code_loads loads;
@@ -82,12 +80,12 @@ static struct jp_exception *count_exception(struct jit_order_state *order,
 					    uint64_t time, int *failed)
 {
 	struct jp_exception *exception = jp_findings_count(
-		order->findings, name->class == JP_NAME_WRONG ? wrong_metric : other_metric,
+		&order->view->findings, name->class == JP_NAME_WRONG ? wrong_metric : other_metric,
 		JP_METHODS, jp_code_name_cause(&order->naming, name, time));
 
 	*failed = exception ? 0 : -ENOMEM;
 	if (exception)
-		jp_count_in_image(exception, order->evidence->truth, name->incarnation->code);
+		jp_count_in_image(exception, order->view->evidence->truth, name->incarnation->code);
 	return exception && exception->count == 1 ? exception : NULL;
 }
 
@@ -125,7 +123,7 @@ static int judge_sample(struct jit_order_state *order, const struct jp_event *ev
 {
 	struct jp_named_sample sample = {
 		.time = event->time, .pid = event->pid, .tid = event->tid, .cpu = event->cpu};
-	uint64_t slack = order->evidence->info.slack;
+	uint64_t slack = order->view->evidence->info.slack;
 	struct jp_code_name name;
 	struct jp_incarnation *incarnation;
 	int failed;
@@ -235,7 +233,7 @@ static int judge_loads_below_map(struct jit_order_state *order, const struct jp_
 static int judge_injected_record(struct jit_order_state *order, const struct jp_event *event,
 				 const struct jp_mapping *mapping)
 {
-	const uint64_t slack = order->evidence->info.slack;
+	const uint64_t slack = order->view->evidence->info.slack;
 	const char *name = jp_names_find(order->naming.names, mapping, event->map.addr).text;
 	const struct jp_incarnations *incarnations = &order->incarnations;
 
@@ -253,10 +251,10 @@ static int judge_injected_record(struct jit_order_state *order, const struct jp_
 	}
 	order->misplaced++;
 	return jp_findings_count_failure(
-		order->findings, "inject.stray",
-		!jp_sample_is_watched(order->evidence, event->pid, UINT64_MAX)      ? "unwatched"
-		: name && jp_incarnations_has_other(incarnations, event->pid, name) ? "wrong-owner"
-										    : "no-code",
+		&order->view->findings, "inject.stray",
+		!jp_sample_is_watched(order->view->evidence, event->pid, UINT64_MAX) ? "unwatched"
+		: name && jp_incarnations_has_other(incarnations, event->pid, name)  ? "wrong-owner"
+										     : "no-code",
 		"%.100s at %" PRIx64 " of pid %u, %" PRIu64 ": the process has no such code then",
 		name ?: mapping->name, event->map.addr, event->pid, event->time);
 }
@@ -274,11 +272,11 @@ static int count_hidden_loads(struct jit_order_state *order)
 		order->side->nr_hidden++;
 		if (!order->is_last)
 			continue;
-		exception = jp_findings_count(order->findings, "order.hidden", JP_METHODS,
+		exception = jp_findings_count(&order->view->findings, "order.hidden", JP_METHODS,
 					      hider->cause);
 		if (!exception)
 			return -ENOMEM;
-		jp_count_in_image(exception, order->evidence->truth, incarnation->code);
+		jp_count_in_image(exception, order->view->evidence->truth, incarnation->code);
 		if (exception->count > 1)
 			continue;
 		snprintf(exception->example, sizeof(exception->example),
@@ -354,7 +352,7 @@ static int report_strays(struct jit_order_state *order, const struct jp_strays *
 	int failed = 0;
 
 	for (uint64_t i = 0; !failed && i < strays->count; i++)
-		failed = jp_findings_count_failure(order->findings, "order.stray", cause,
+		failed = jp_findings_count_failure(&order->view->findings, "order.stray", cause,
 						   "%.100s of pid %u at %" PRIx64 ", %" PRIu64
 						   " bytes, loaded at %" PRIu64
 						   ", in the dump of pid %u: %s",
@@ -372,7 +370,7 @@ static int judge_dumps(struct jit_order_state *order)
 					      "wrong-owner", "it is another process's");
 
 	for (uint64_t i = 0; !failed && i < order->loads.folder.nr_bad; i++)
-		failed = jp_findings_count_failure(order->findings, "order.bad", "jitdump",
+		failed = jp_findings_count_failure(&order->view->findings, "order.bad", "jitdump",
 						   "%.380s", order->loads.folder.first_error.text);
 	return failed;
 }
@@ -404,9 +402,6 @@ static int begin(struct jp_view *view, struct jp_error *err)
 
 	if (!view->asked->names)
 		return 1;
-	order->evidence = evidence;
-	order->view = view;
-	order->findings = &view->findings;
 	order->side = &order->before;
 	order->is_last = !view->asked->injected;
 	order->finder = jp_file_finder_of_run(evidence->dir);
@@ -455,16 +450,16 @@ static void add_failed_share(struct jit_order_state *order, const char *kind)
 {
 	uint64_t count = 0;
 
-	for (size_t i = 0; i < order->findings->nr_exceptions; i++)
-		if (strcmp(order->findings->exceptions[i].kind, kind) == 0)
-			count += order->findings->exceptions[i].count;
-	jp_findings_add_rate(order->findings, kind, count, order->load_judged);
+	for (size_t i = 0; i < order->view->findings.nr_exceptions; i++)
+		if (strcmp(order->view->findings.exceptions[i].kind, kind) == 0)
+			count += order->view->findings.exceptions[i].count;
+	jp_findings_add_rate(&order->view->findings, kind, count, order->load_judged);
 }
 
 /* Adds the metrics. @change: the effect of inject on names. */
 static void add_metrics(struct jit_order_state *order, const struct jp_names_change *change)
 {
-	struct jp_findings *findings = order->findings;
+	struct jp_findings *findings = &order->view->findings;
 	const struct order_side *side = order->side;
 	uint64_t twice = 0;
 
@@ -536,7 +531,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 	if (!failed && view->asked->injected)
 		failed = jp_names_compare_around_inject(&order->before.samples,
 							&order->after.samples, &order->incarnations,
-							order->findings, &change);
+							&order->view->findings, &change);
 	if (!failed)
 		add_metrics(order, &change);
 	return failed;

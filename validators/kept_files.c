@@ -250,7 +250,6 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	char path[4096];
 	size_t lines = 0;
 
-	state->view = view;
 	if (jp_path_build(path, sizeof(path), err, "%s/elf", view->evidence->dir))
 		return -ENAMETOOLONG;
 	state->store = jp_elf_store_new(path, NULL);

@@ -11,6 +11,7 @@
 #include "harness/judge/validator.h"
 
 struct loss_state {
+	struct jp_view *view;
 	struct jp_losses losses;
 	uint64_t samples;
 	uint64_t period; /* period of the first sample */

@@ -32,13 +32,13 @@ static int report(struct jp_coverage *coverage, const char *metric, const char *
 
 	if (!cause) {
 		struct jp_unmapped unmapped = jp_unmapped(
-			coverage->evidence, coverage->view->recorded, span->pid, start, time);
+			coverage->view->evidence, coverage->view->recorded, span->pid, start, time);
 
 		cause = unmapped.cause;
 		jp_unmapped_text(&unmapped, reason, sizeof(reason));
 	}
 	describe(span, text, sizeof(text));
-	return jp_findings_count_failure(coverage->findings, metric, cause,
+	return jp_findings_count_failure(&coverage->view->findings, metric, cause,
 					 "%" PRIx64 "-%" PRIx64 " of mapping %s: %s%s%s", start,
 					 end, text, problem, *reason ? "; " : "", reason);
 }
@@ -82,8 +82,8 @@ static int find_uncovered_time(struct jp_coverage *coverage, const struct jp_spa
 static const char *find_other_cause(const struct jp_coverage *coverage, const struct jp_span *truth,
 				    uint64_t start, uint64_t time)
 {
-	const struct jp_unmapped unmapped =
-		jp_unmapped(coverage->evidence, coverage->view->recorded, truth->pid, start, time);
+	const struct jp_unmapped unmapped = jp_unmapped(
+		coverage->view->evidence, coverage->view->recorded, truth->pid, start, time);
 
 	return strcmp(unmapped.cause, "mremap") == 0 ? NULL : "other-mapping";
 }
@@ -156,7 +156,7 @@ static int judge_window(struct jp_coverage *coverage, const struct jp_span *trut
 
 static int judge_span(struct jp_coverage *coverage, const struct jp_span *truth)
 {
-	const struct jp_evidence *evidence = coverage->evidence;
+	const struct jp_evidence *evidence = coverage->view->evidence;
 	const uint64_t slack = evidence->info.slack, end = truth->close_before;
 	uint64_t from_ns, to_ns;
 	int failed = 0;
@@ -174,7 +174,8 @@ static int judge_span(struct jp_coverage *coverage, const struct jp_span *truth)
 static bool is_executable_at(const struct jp_coverage *coverage, uint32_t pid, uint64_t addr,
 			     uint64_t time)
 {
-	const struct jp_box box = {addr, addr + 1, time, time + coverage->evidence->info.slack};
+	const struct jp_box box = {addr, addr + 1, time,
+				   time + coverage->view->evidence->info.slack};
 	size_t cursor = 0;
 
 	return jp_spans_next(coverage->view->truth, pid, &box, &cursor);
@@ -193,7 +194,7 @@ static bool is_stale(const struct jp_coverage *coverage, const struct jp_span *r
 		     const struct jp_span *truth, uint64_t from_ns, uint64_t to_ns,
 		     struct stale_piece *piece)
 {
-	const uint64_t slack = coverage->evidence->info.slack,
+	const uint64_t slack = coverage->view->evidence->info.slack,
 		       mapped_time = recorded->mapping.since;
 	uint64_t start = jp_max(truth->mapping.start, recorded->mapping.start);
 	uint64_t end = jp_min(truth->mapping.end, recorded->mapping.end);
@@ -256,7 +257,7 @@ static int was_reported(struct jp_coverage *coverage, const struct jp_span *reco
 static int judge_stale_mapping(struct jp_coverage *coverage, const struct jp_span *recorded,
 			       uint64_t from_ns, uint64_t to_ns)
 {
-	const struct jp_evidence *evidence = coverage->evidence;
+	const struct jp_evidence *evidence = coverage->view->evidence;
 	const struct jp_mapping *mapping = &recorded->mapping;
 	struct jp_box box = {mapping->start, mapping->end, 0,
 			     jp_min(recorded->close_before, to_ns)};
@@ -302,7 +303,7 @@ static bool may_describe_earlier_memory(const struct jp_coverage *coverage,
 					const struct jp_span *recorded, const struct jp_event *act,
 					uint32_t pid)
 {
-	const uint64_t slack = coverage->evidence->info.slack,
+	const uint64_t slack = coverage->view->evidence->info.slack,
 		       mapped_time = recorded->mapping.since;
 	const struct jp_box box = {act->map.addr, act->map.addr + act->map.len,
 				   mapped_time - jp_min(mapped_time, slack), act->after};
@@ -319,7 +320,7 @@ static bool may_describe_earlier_memory(const struct jp_coverage *coverage,
 static int judge_invented_mapping(struct jp_coverage *coverage, const struct jp_span *recorded,
 				  uint64_t begin, uint64_t end_of_window)
 {
-	const uint64_t slack = coverage->evidence->info.slack;
+	const uint64_t slack = coverage->view->evidence->info.slack;
 	const uint64_t from_ns = jp_max(recorded->open_before, begin);
 	const struct jp_mapping *mapping = &recorded->mapping;
 	const struct jp_box box = {mapping->start, mapping->end, from_ns,
@@ -363,8 +364,8 @@ static int judge_recorded_mapping(struct jp_coverage *coverage, const struct jp_
 	int failed = 0;
 
 	for (size_t cursor = 0;
-	     !failed &&
-	     jp_evidence_next_window(coverage->evidence, recorded->pid, &cursor, &from_ns, &to_ns);)
+	     !failed && jp_evidence_next_window(coverage->view->evidence, recorded->pid, &cursor,
+						&from_ns, &to_ns);)
 		failed = judge_stale_mapping(coverage, recorded, from_ns, to_ns)
 				 ?: judge_invented_mapping(coverage, recorded, from_ns, to_ns);
 	return failed;
@@ -375,9 +376,6 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	const struct jp_evidence *evidence = view->evidence;
 	struct jp_coverage *coverage = view->state;
 
-	coverage->view = view;
-	coverage->evidence = evidence;
-	coverage->findings = &view->findings;
 	return jp_plains_collect(evidence->truth, &coverage->plains);
 }
 
@@ -398,7 +396,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 	for (size_t i = 0; !failed && i < view->truth->count; i++)
 		failed = judge_span(coverage, &view->truth->spans[i]);
 	failed = failed
-			 ?: jp_gaps_compute(view->truth, coverage->evidence->info.slack,
+			 ?: jp_gaps_compute(view->truth, coverage->view->evidence->info.slack,
 					    &coverage->gaps);
 	for (size_t i = 0; !failed && i < view->recorded->count; i++)
 		failed = judge_recorded_mapping(coverage, &view->recorded->spans[i]);

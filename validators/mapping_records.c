@@ -19,7 +19,6 @@
 
 struct mapping_records {
 	struct jp_view *view;
-	const struct jp_evidence *evidence;
 	struct jp_executables truth;
 	struct jp_map threads; /* by process and thread: tids of the truth */
 	struct jp_mapping_halves halves;
@@ -32,7 +31,7 @@ struct mapping_records {
 static bool find_time(const struct mapping_records *state, const struct jp_event *record,
 		      uint64_t *from_ns, uint64_t *to_ns, bool *is_live)
 {
-	const struct jp_evidence *evidence = state->evidence;
+	const struct jp_evidence *evidence = state->view->evidence;
 	const uint64_t time = jp_gate_reported_time(evidence, record);
 
 	/* A record that a control left out has no bytes, and has the time of its operation. */
@@ -79,7 +78,7 @@ static uint64_t find_right_end(const struct mapping_records *state, const struct
 		const char *difference;
 
 		if (!jp_executable_may_exist(executable, from_ns, to_ns,
-					     state->evidence->info.slack))
+					     state->view->evidence->info.slack))
 			continue;
 		difference = jp_mapping_record_differs(&state->truth.memories[executable->memory],
 						       executable, record, is_live, addr);
@@ -102,7 +101,7 @@ static const struct jp_procmap *find_line(const struct mapping_records *state,
 
 	return memory->line && memory->line->prot == executable->prot &&
 			       jp_executable_may_exist(executable, time, time,
-						       state->evidence->info.slack) &&
+						       state->view->evidence->info.slack) &&
 			       memory->read > time && memory->read < executable->close_before
 		       ? memory->line
 		       : NULL;
@@ -134,7 +133,7 @@ static bool is_border(const struct mapping_records *state, const struct jp_event
 static bool is_within(const struct mapping_records *state, const struct jp_event *record,
 		      uint64_t addr)
 {
-	const uint64_t slack = state->evidence->info.slack;
+	const uint64_t slack = state->view->evidence->info.slack;
 	const struct jp_executable *executable;
 	size_t cursor = SIZE_MAX;
 	uint64_t from_ns, to_ns;
@@ -161,7 +160,7 @@ static bool is_possibly_within(const struct mapping_records *state, const struct
 			jp_executables_next(&state->truth, record->pid, addr, addr + 1, &cursor)))
 		if (executable->start < addr &&
 		    jp_executable_may_exist(executable, record->time, record->time,
-					    state->evidence->info.slack))
+					    state->view->evidence->info.slack))
 			return true;
 	return false;
 }
@@ -190,7 +189,7 @@ static int find_partial_record(struct mapping_records *state, const struct jp_ev
  * Synthesized records have the first thread. */
 static int find_threads(struct mapping_records *state)
 {
-	const struct jp_truth *truth = state->evidence->truth;
+	const struct jp_truth *truth = state->view->evidence->truth;
 	bool failed = false;
 
 	for (size_t i = 0; i < truth->nr_acts; i++)
@@ -229,9 +228,10 @@ static const char *find_impossible_attribute(const struct mapping_records *state
 static bool is_before_launch(const struct mapping_records *state, const struct jp_event *record)
 {
 	const struct jp_truth_incarnation *image =
-		record->time ? NULL : jp_truth_image_at(state->evidence->truth, record->pid, 0);
+		record->time ? NULL
+			     : jp_truth_image_at(state->view->evidence->truth, record->pid, 0);
 
-	return image && image->after > state->evidence->info.enabled;
+	return image && image->after > state->view->evidence->info.enabled;
 }
 
 static int judge_record(struct mapping_records *state, const struct jp_event *record)
@@ -239,8 +239,9 @@ static int judge_record(struct mapping_records *state, const struct jp_event *re
 	const uint64_t end = record->map.addr + record->map.len;
 	uint64_t covered_end = record->map.addr, next = covered_end;
 	const char *cause = "invented", *impossible, *half = NULL;
-	const bool is_watched = jp_sample_is_watched(state->evidence, record->pid, UINT64_MAX) &&
-				!is_before_launch(state, record);
+	const bool is_watched =
+		jp_sample_is_watched(state->view->evidence, record->pid, UINT64_MAX) &&
+		!is_before_launch(state, record);
 	uint64_t from_ns, to_ns;
 	bool is_live;
 
@@ -306,8 +307,6 @@ static int begin(struct jp_view *view, struct jp_error *err)
 
 	if (view->evidence->truth->version < JP_TRUTH_VERSION_MAPS)
 		return 1;
-	state->view = view;
-	state->evidence = view->evidence;
 	return jp_executables_load(&state->truth, view->evidence->truth, err)
 		       ?: find_threads(state);
 }

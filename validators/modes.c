@@ -13,7 +13,6 @@
 #include "validators/sample_class.h"
 
 struct modes {
-	const struct jp_evidence *evidence;
 	struct jp_view *view;
 	const struct jp_event_asked *checked[2]; /* last attributes checked: [0] of other records,
 						    [1] of samples */
@@ -152,8 +151,8 @@ static const char *check_chain(const struct modes *modes, const struct jp_event 
  * the clock that the runner requested. Other profilers may use a hardware event. */
 static bool is_wanted(const struct modes *modes, enum jp_clock clock)
 {
-	const struct jp_watched_info *watched = &modes->evidence->watched;
-	const struct jp_capture_info *info = &modes->evidence->info;
+	const struct jp_watched_info *watched = &modes->view->evidence->watched;
+	const struct jp_capture_info *info = &modes->view->evidence->info;
 
 	if (info->breakpoints || clock == JP_CLOCK_BREAKPOINT)
 		return info->breakpoints && clock == JP_CLOCK_BREAKPOINT;
@@ -177,7 +176,7 @@ static const char UNWANTED_CLOCK[] = "the clock, or the breakpoints, that the ru
  * rules check only the data that records have, so they do not notice this. */
 static const char *find_unrequested_data(const struct modes *modes, const struct jp_event *event)
 {
-	const struct jp_watched_info *watched = &modes->evidence->watched;
+	const struct jp_watched_info *watched = &modes->view->evidence->watched;
 	const struct jp_event_asked *requested = event->asked;
 	const bool chain = modes->view->asked->methods >> JP_CHAIN & 1;
 
@@ -189,13 +188,13 @@ static const char *find_unrequested_data(const struct modes *modes, const struct
 		return NULL;
 	if (!requested->user_chain && (chain || watched->chain))
 		return "callchains with the user's part";
-	if (requested->stack != modes->evidence->info.stack_dump)
+	if (requested->stack != modes->view->evidence->info.stack_dump)
 		return "the stack dump that the capture states";
 	if (!requested->regs)
 		return "user registers";
-	if (modes->evidence->info.event[0] && !is_wanted(modes, requested->clock))
+	if (modes->view->evidence->info.event[0] && !is_wanted(modes, requested->clock))
 		return UNWANTED_CLOCK;
-	if (contradicts_stated_frequency(&modes->evidence->info, requested))
+	if (contradicts_stated_frequency(&modes->view->evidence->info, requested))
 		return "the frequency that the capture states";
 	return watched->user_only && requested->kernel ? "user space alone" : NULL;
 }
@@ -246,18 +245,19 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	modes->nr_user += event->sample.user;
 	modes->nr_kernel += jp_event_cpu_mode(event) == JP_CPU_KERNEL;
 	modes->nr_ended += jp_ended_threads_have(&modes->ended, event) &&
-			   jp_sample_is_watched(modes->evidence, event->pid, UINT64_MAX);
+			   jp_sample_is_watched(modes->view->evidence, event->pid, UINT64_MAX);
 	cause = check_mode(modes, event);
 	/* Kernel threads, and the idle thread 0, have no user registers. */
-	if (!cause &&
-	    (event->sample.user || jp_sample_is_watched(modes->evidence, event->pid, UINT64_MAX)))
+	if (!cause && (event->sample.user ||
+		       jp_sample_is_watched(modes->view->evidence, event->pid, UINT64_MAX)))
 		cause = check_registers(modes, event, &ip);
 	if (!cause)
 		cause = check_chain(modes, event, ip);
 	if (!cause && event->asked && event->asked->period &&
 	    event->sample.period != event->asked->period)
 		cause = "other-period";
-	if (!cause && modes->evidence->watched.cpus && event->cpu >= modes->evidence->watched.cpus)
+	if (!cause && modes->view->evidence->watched.cpus &&
+	    event->cpu >= modes->view->evidence->watched.cpus)
 		cause = "no-such-cpu";
 	if (!cause)
 		return 0;
@@ -268,15 +268,6 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 		" with ip %" PRIx64 ", a chain of %" PRIu64 ", period %" PRIu64,
 		event->time, event->pid, event->tid, jp_event_cpu_mode(event), event->sample.ip,
 		event->sample.regs_abi, ip, event->sample.nr_chain, event->sample.period);
-}
-
-static int begin(struct jp_view *view, struct jp_error *err)
-{
-	struct modes *modes = view->state;
-
-	modes->view = view;
-	modes->evidence = view->evidence;
-	return 0;
 }
 
 static int end(struct jp_view *view, struct jp_error *err)
@@ -303,7 +294,6 @@ static void free_modes(void *context)
 JP_DEFINE(validator, modes) = {
 	.name = "modes",
 	.state_size = sizeof(struct modes),
-	.begin = begin,
 	.handle = handle_event,
 	.end = end,
 	.free = free_modes,

@@ -282,7 +282,6 @@ static int begin(struct jp_view *view, struct jp_error *err)
 		return 1;
 	if (jp_stack_counts_init(&stacks->counts, evidence))
 		return -ENOMEM;
-	stacks->view = view;
 	return jp_frame_names_init(&stacks->names, evidence->truth);
 }
 

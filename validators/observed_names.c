@@ -186,7 +186,6 @@ static int begin(struct jp_view *view, struct jp_error *err)
 
 	if (!view->evidence->declared.observed || !view->asked->names)
 		return 1;
-	names->view = view;
 	return jp_frame_names_init(&names->functions, view->evidence->truth);
 }
 

@@ -23,6 +23,7 @@ struct thread_run {
 };
 
 struct pinned_activations {
+	struct jp_view *view;
 	const struct jp_truth_activation *hint;
 	struct jp_map threads, cpus; /* last struct thread_run of each */
 	uint64_t samples, nr_bad;

@@ -30,9 +30,7 @@ struct thread {
 static const struct jp_role known_images = {.faults = "tasks"};
 
 struct processes {
-	const struct jp_evidence *evidence;
 	struct jp_view *view;
-	struct jp_findings *findings;
 	struct jp_files *files;
 	struct image *images; /* one for each process incarnation of the truth */
 	size_t nr_images;
@@ -44,7 +42,7 @@ struct processes {
 
 static int list_images(struct processes *processes)
 {
-	const struct jp_truth *truth = processes->evidence->truth;
+	const struct jp_truth *truth = processes->view->evidence->truth;
 
 	processes->nr_images = truth->nr_incarnations;
 	processes->images = calloc(truth->nr_incarnations + 1, sizeof(*processes->images));
@@ -57,7 +55,7 @@ static int list_images(struct processes *processes)
  * are possible, returns the later. */
 static struct image *find_image(const struct processes *processes, uint32_t pid, uint64_t time)
 {
-	uint64_t slack = processes->evidence->info.slack;
+	uint64_t slack = processes->view->evidence->info.slack;
 	struct image *images = processes->images, *image;
 	size_t i;
 
@@ -93,13 +91,13 @@ static struct thread *get_thread(struct processes *processes, uint32_t tid)
  * names them. Returns 0 or -ENOMEM. */
 static int count_event(struct processes *processes, const struct jp_event *event)
 {
-	const uint64_t enabled = processes->evidence->info.enabled;
+	const uint64_t enabled = processes->view->evidence->info.enabled;
 	/* A synthesized record describes the state when the capture began, whatever its time. */
 	struct image *image = find_image(
 		processes, event->pid,
 		event->type == JP_EVENT_SAMPLE
 			? event->time
-			: jp_max(enabled, jp_gate_reported_time(processes->evidence, event)));
+			: jp_max(enabled, jp_gate_reported_time(processes->view->evidence, event)));
 	struct thread *thread;
 
 	processes->sideband += event->type != JP_EVENT_SAMPLE && event->time > enabled;
@@ -122,8 +120,8 @@ static int count_event(struct processes *processes, const struct jp_event *event
 		image->samples++;
 		/* Events are enabled and disabled one by one. Outside of the window the event of
 		 * the CPU on which a thread starts may be off, and that of another one on. */
-		if (jp_sample_is_bystander(processes->evidence, event) ||
-		    !jp_sample_is_in_window(processes->evidence, event->time))
+		if (jp_sample_is_bystander(processes->view->evidence, event) ||
+		    !jp_sample_is_in_window(processes->view->evidence, event->time))
 			return 0;
 		break;
 	default:
@@ -148,7 +146,7 @@ static int count_event(struct processes *processes, const struct jp_event *event
 /* Returns whether @image existed while the events were enabled. */
 static bool was_recordable(const struct processes *processes, const struct image *image)
 {
-	const struct jp_evidence *evidence = processes->evidence;
+	const struct jp_evidence *evidence = processes->view->evidence;
 	const uint64_t slack = evidence->info.slack;
 	uint64_t from_ns, to_ns;
 
@@ -167,19 +165,19 @@ static bool was_recordable(const struct processes *processes, const struct image
  * has samples if it was forked between the opening and the enabling of the events. */
 static bool is_unwatched(const struct processes *processes, uint32_t pid, uint64_t time)
 {
-	return jp_evidence_is_process_older(processes->evidence, pid, time);
+	return jp_evidence_is_process_older(processes->view->evidence, pid, time);
 }
 
 /* Returns the name of the control that left out the name, "not-watched" or "no-comm". */
 static const char *find_nameless_cause(const struct processes *processes, const struct image *image)
 {
 	const struct jp_control *control =
-		jp_control_find_missing_exec(processes->evidence, image->incarnation->pid,
+		jp_control_find_missing_exec(processes->view->evidence, image->incarnation->pid,
 					     image->incarnation->before, image->incarnation->until);
 
 	/* A thread's record from after the exec could have named the process, too, so the control
 	 * is the cause only if it left out both records. */
-	return control && control == jp_control_find_missing_thread(processes->evidence,
+	return control && control == jp_control_find_missing_thread(processes->view->evidence,
 								    image->incarnation->pid)
 		       ? control->name
 	       : is_unwatched(processes, image->incarnation->pid, image->incarnation->before)
@@ -189,7 +187,7 @@ static const char *find_nameless_cause(const struct processes *processes, const 
 
 static int judge_images(struct processes *processes)
 {
-	struct jp_findings *findings = processes->findings;
+	struct jp_findings *findings = &processes->view->findings;
 	uint64_t incarnations = 0, unseen = 0, nameless = 0, images = 0, reused = 0, sampled = 0;
 	int failed = 0;
 
@@ -251,30 +249,30 @@ static int judge_threads(struct processes *processes)
 		threads += thread->samples > 0;
 		if (!thread->samples || thread->is_named)
 			continue;
-		control = jp_control_find_missing_thread(processes->evidence, thread->tid);
+		control = jp_control_find_missing_thread(processes->view->evidence, thread->tid);
 		if (control && control == processes->view->added_back)
 			continue;
 		nameless++;
 		failed = jp_findings_count_failure(
-			processes->findings, "threads.nameless",
+			&processes->view->findings, "threads.nameless",
 			control                                               ? control->name
 			: is_unwatched(processes, thread->pid, thread->first) ? "not-watched"
 									      : "no-record",
 			"thread %u: %" PRIu64 " samples from %" PRIu64 " on, and no record of it",
 			thread->tid, thread->samples, thread->first);
 	}
-	jp_findings_add_role_rate(processes->findings, &jp_counts_some, "threads.nameless",
+	jp_findings_add_role_rate(&processes->view->findings, &jp_counts_some, "threads.nameless",
 				  nameless, threads);
 	return failed;
 }
 
 static void add_sideband(const struct processes *processes)
 {
-	const struct jp_capture_info *info = &processes->evidence->info;
+	const struct jp_capture_info *info = &processes->view->evidence->info;
 	double seconds = (double)(info->stopped - info->enabled) / 1e9;
 
-	jp_findings_add_count(processes->findings, "sideband.records", processes->sideband);
-	jp_findings_add_count(processes->findings, "sideband.per_second",
+	jp_findings_add_count(&processes->view->findings, "sideband.records", processes->sideband);
+	jp_findings_add_count(&processes->view->findings, "sideband.per_second",
 			      seconds > 0 ? (uint64_t)(processes->sideband / seconds) : 0);
 }
 
@@ -289,9 +287,6 @@ static int begin(struct jp_view *view, struct jp_error *err)
 {
 	struct processes *processes = view->state;
 
-	processes->evidence = view->evidence;
-	processes->view = view;
-	processes->findings = &view->findings;
 	processes->files = jp_files_begin(view);
 	return processes->files ? list_images(processes) : -ENOMEM;
 }

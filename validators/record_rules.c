@@ -311,7 +311,6 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	const char *cause;
 	int failed = 0;
 
-	rules->view = view;
 	if (!event->asked || !event->record || event->record_type >= JP_PERF_RECORD_USER)
 		return 0;
 	rules->records++;

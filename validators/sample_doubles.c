@@ -13,6 +13,7 @@
 static const struct jp_role impossible = {.column = "invented"};
 
 struct sample_doubles {
+	struct jp_view *view;
 	struct jp_map last; /* tid -> struct last_sample */
 	uint64_t doubles;
 };

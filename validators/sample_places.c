@@ -30,6 +30,7 @@ struct forked_process {
 };
 
 struct sample_places {
+	struct jp_view *view;
 	struct jp_map forked;        /* struct forked_process by pid */
 	struct sample_range *places; /* by start; a range's @end is the largest of all so far */
 	size_t count;

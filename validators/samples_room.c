@@ -18,6 +18,7 @@ static const double FASTER = 1.001;
 enum { ENDS = 2 };
 
 struct samples_room {
+	struct jp_view *view;
 	uint64_t first, last; /* times of the first and last sample, also of tasks outside of the
 				 recorder's pid namespace, which have the number 0 */
 	uint64_t watched;     /* number of samples of the workload */

@@ -452,7 +452,6 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	struct shown_state *state = view->state;
 	int failed;
 
-	state->view = view;
 	failed = jp_shown_files_load(&state->files, evidence->dir, err);
 	if (failed)
 		return failed;

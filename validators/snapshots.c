@@ -210,7 +210,6 @@ static int begin(struct jp_view *view, struct jp_error *err)
 
 	if (view->evidence->truth->version < JP_TRUTH_VERSION_MAPS)
 		return 1;
-	state->view = view;
 	/* A gate records only mappings that the capture does not have yet. */
 	state->must_record = view->evidence->info.first_enabled &&
 			     !jp_evidence_is_gated(view->evidence) &&

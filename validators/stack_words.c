@@ -77,7 +77,6 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	bool is_known;
 	int failed = 0;
 
-	words->view = view;
 	if (event->type != JP_EVENT_SAMPLE ||
 	    !jp_machine_user(view->machine, event, &ip, &dump.stack.sp) || !event->sample.regs ||
 	    jp_truth_stack_at(evidence->truth, event->pid, event->tid, event->time,

@@ -99,7 +99,6 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	if (!(missing_parts & JP_LACKS_TIME) ||
 	    missing_parts & (JP_LACKS_ADDRESSES | JP_LACKS_NAMES) || !view->asked->names)
 		return 1;
-	names->view = view;
 	return jp_frame_names_init(&names->functions, evidence->truth);
 }
 

@@ -538,7 +538,6 @@ static int begin(struct jp_view *view, struct jp_error *err)
 		return 1;
 	if (jp_stack_counts_init(&summed->counts, evidence))
 		return -ENOMEM;
-	summed->view = view;
 	summed->by_name = evidence->declared.lacking & JP_LACKS_ADDRESSES;
 	summed->all_named = jp_frame_has_all_code_named(evidence->truth);
 	return jp_frame_names_init(&summed->names, evidence->truth)

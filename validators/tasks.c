@@ -420,7 +420,6 @@ static int begin(struct jp_view *view, struct jp_error *err)
 		return 1;
 	if (jp_tasks_collect(truth, &state->tasks))
 		return -ENOMEM;
-	state->view = view;
 	state->records = calloc(state->tasks.count + 1, sizeof(*state->records));
 	if (launch) {
 		state->target = launch->pid;

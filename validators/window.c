@@ -10,6 +10,7 @@
 #include "validators/sample_class.h"
 
 struct window_count {
+	struct jp_view *view;
 	uint64_t samples, nr_inside;
 	uint64_t nr_switching; /* samples outside of the window, while starting or stopping */
 	uint64_t nr_never; /* samples from before the events were enabled or after the disabling */

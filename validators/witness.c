@@ -717,7 +717,6 @@ static int begin(struct jp_view *view, struct jp_error *err)
 			       ?: 1;
 	if (!jp_evidence_is_witnessed(view->evidence))
 		return 1;
-	state->view = view;
 	state->witnessed = &view->evidence->witnessed;
 	return 0;
 }

@@ -63,6 +63,8 @@ static int begin_work(struct work *work, uint32_t lacks)
 	work->view.state = calloc(1, validator->state_size ?: 1);
 	if (!work->view.state)
 		return -ENOMEM;
+	if (validator->state_size)
+		*(struct jp_view **)work->view.state = &work->view;
 	if (validator->begin)
 		status = validator->begin(&work->view, &work->err);
 	work->watches = !status && validator->handle;

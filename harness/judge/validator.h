@@ -35,7 +35,7 @@ struct jp_view {
 	/* Counts by the reader of perf.data and of injected.data; valid only in end(). */
 	const struct jp_perfdata_summary *summary, *injected_summary;
 	struct jp_findings findings;
-	void *state; /* the validator's own state, zeroed before begin() */
+	void *state; /* the validator's own state: zeros and a pointer to this view */
 };
 
 /* Trait: the validator also handles the events of injected.data, if the case has that file. */
@@ -48,7 +48,8 @@ struct jp_validator {
 	const char *name;
 	uint32_t traits;   /* JP_WANTS_INJECTED, and each enum jp_lack without whose data the
 			      validator can still judge */
-	size_t state_size; /* bytes of @view->state */
+	size_t state_size; /* bytes of @view->state, which begins with a struct jp_view *: @view;
+			      0: no state */
 	/* Prepares @view->state; may be NULL. Returns 1 if there is nothing to judge. */
 	int (*begin)(struct jp_view *view, struct jp_error *err);
 	/* Judges the time up to @time, in which nothing changed since the last event; may be

@@ -59,6 +59,8 @@ static struct jp_metric judge(const char *metric_name, const struct jp_evidence 
 	view.state = calloc(1, validator->state_size ?: 1);
 	if (!view.state)
 		exit(99);
+	if (validator->state_size)
+		*(struct jp_view **)view.state = &view;
 	failed = jp_spans_collect_from_truth(evidence->truth, &truth);
 	if (!failed && validator->begin)
 		failed = validator->begin(&view, &err);
