@@ -114,9 +114,10 @@ struct jp_table {
 
 struct jp_cases {
 	struct jp_case *cases; /* sorted by name */
-	size_t nr_cases;
+	size_t nr_cases, cases_capacity;
 	struct jp_table *tables;
-	size_t nr_tables;
+	size_t nr_tables, tables_capacity;
+	struct jp_case_piece *pieces; /* memory of strings and lists */
 };
 /* Reads the cases in the files of @dir; NULL: of the files embedded in the binary. Returns NULL and
  * a message with file and line on errors. jp_cases_load() (harness/run/cases.h) also checks that

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/base/array.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/shortage.h"
 #include "harness/case/case_parser.h"
@@ -56,7 +57,7 @@ static int put_header(struct jp_case_parser *p, char **words, int count)
 	int ret = jp_case_split(p, words, 3, count, &own_parts);
 
 	if (!ret && p->defaults.header) {
-		copy = jp_case_store_print(p->store, "%s", p->defaults.header);
+		copy = jp_case_print(p->cases, "%s", p->defaults.header);
 		p->line = p->defaults.line;
 		ret = copy ? jp_case_split_words(p, copy, defaults_words) : jp_case_no_memory(p);
 		if (ret > 0)
@@ -97,7 +98,7 @@ static int put_line(struct jp_case_parser *p, const char *text, bool set)
 	if (ret <= 0)
 		return ret;
 	line += strspn(line, " \t");
-	copy = jp_case_store_print(p->store, "%s", line);
+	copy = jp_case_print(p->cases, "%s", line);
 	if (!copy)
 		return jp_case_no_memory(p);
 	if (p->study && !set && strcmp(line, "...") == 0 && !p->own_keys) {
@@ -135,7 +136,7 @@ static int put_lines(struct jp_case_parser *p, const struct jp_case_block *block
  * variant of this name. */
 static bool is_written_out(struct jp_case_parser *p, const char *name)
 {
-	const struct jp_cases *cases = &p->store->cases;
+	const struct jp_cases *cases = p->cases;
 	size_t length = strlen(p->study);
 
 	for (size_t i = p->first_case; i < cases->nr_cases; i++)
@@ -156,8 +157,8 @@ static int put_case(struct jp_case_parser *p, char **words, int count, char **te
 	if (ret || fflush(p->out))
 		return ret ? ret : jp_case_no_memory(p);
 	p->nr_expectations = 0;
-	p->cas = jp_case_store_case(p->store);
-	line = p->cas ? jp_case_store_print(p->store, "%s", *text) : NULL;
+	p->cas = jp_array_push(&p->cases->cases, &p->cases->nr_cases, &p->cases->cases_capacity);
+	line = p->cas ? jp_case_print(p->cases, "%s", *text) : NULL;
 	if (!line)
 		return jp_case_no_memory(p);
 	p->cas->variant = p->variants.nr_axes;
@@ -175,8 +176,8 @@ static int keep_expectations(struct jp_case_parser *p, const char *text)
 {
 	size_t size = p->nr_expectations * sizeof(*p->expectations);
 
-	p->cas->text = jp_case_store_print(p->store, "%s", text);
-	p->cas->expectations = jp_case_store_alloc(p->store, size);
+	p->cas->text = jp_case_print(p->cases, "%s", text);
+	p->cas->expectations = jp_case_alloc(p->cases, size);
 	if (!p->cas->text || !p->cas->expectations)
 		return jp_case_no_memory(p);
 	memcpy(p->cas->expectations, p->expectations, size);

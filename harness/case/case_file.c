@@ -114,8 +114,8 @@ static int parse_line(struct jp_case_parser *p, const char *text, size_t length)
 	p->line++;
 	if (length > JP_CASE_LINE || memchr(text, '\0', length))
 		return jp_case_refuse(p, "line", "(binary?)", "text of at most 4096 bytes a line");
-	line = jp_case_store_print(p->store, "%.*s", (int)length, text);
-	copy = line ? jp_case_store_print(p->store, "%s", line) : NULL;
+	line = jp_case_print(p->cases, "%.*s", (int)length, text);
+	copy = line ? jp_case_print(p->cases, "%s", line) : NULL;
 	if (!copy)
 		return jp_case_no_memory(p);
 	jp_case_cut_comment(copy);
@@ -139,18 +139,17 @@ static void free_parser(struct jp_case_parser *p)
 struct jp_cases *jp_cases_parse(struct jp_cases *cases, const char *file, const char *study,
 				const char *text, size_t size, struct jp_error *err)
 {
-	struct jp_case_store *store = cases ? jp_case_store_get(cases) : jp_case_store_new();
-	struct jp_case_parser p = {.store = store, .err = err};
+	struct jp_case_parser p = {.cases = cases ?: calloc(1, sizeof(*cases)), .err = err};
 	const char *end = text + size, *next;
 	int ret = 0;
 
-	if (!store) {
+	if (!p.cases) {
 		jp_fail(err, ENOMEM, "%s: out of memory", file);
 		return NULL;
 	}
-	p.file = jp_case_store_print(store, "%s", file);
-	p.study = study ? jp_case_store_print(store, "%s", study) : NULL;
-	p.first_case = store->cases.nr_cases;
+	p.file = jp_case_print(p.cases, "%s", file);
+	p.study = study ? jp_case_print(p.cases, "%s", study) : NULL;
+	p.first_case = p.cases->nr_cases;
 	if (!p.file || (study && !p.study))
 		ret = jp_fail(err, ENOMEM, "%s: out of memory", file);
 	else if (study && !jp_case_name_ok(study, false))
@@ -165,7 +164,7 @@ struct jp_cases *jp_cases_parse(struct jp_cases *cases, const char *file, const 
 		ret = close_block(&p);
 	free_parser(&p);
 	if (!ret)
-		return &store->cases;
-	jp_cases_free(&store->cases);
+		return p.cases;
+	jp_cases_free(p.cases);
 	return NULL;
 }

@@ -8,7 +8,7 @@
 
 static char **store_words(struct jp_case_parser *p, char **words, int count)
 {
-	char **list = jp_case_store_alloc(p->store, ((size_t)count + 1) * sizeof(*list));
+	char **list = jp_case_alloc(p->cases, ((size_t)count + 1) * sizeof(*list));
 
 	if (list && count)
 		memcpy(list, words, (size_t)count * sizeof(*list));
@@ -129,7 +129,7 @@ static int store_name(struct jp_case_parser *p, const char *name, struct jp_case
 	if (!jp_case_name_ok(name, true))
 		return jp_case_refuse(p, "case name", name, "STUDY/NAME");
 	cas->name = name;
-	cas->study = jp_case_store_print(p->store, "%.*s", (int)strcspn(name, "/"), name);
+	cas->study = jp_case_print(p->cases, "%.*s", (int)strcspn(name, "/"), name);
 	return cas->study ? 0 : jp_case_no_memory(p);
 }
 

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "harness/case/case_store.h"
+#include "harness/case/case.h"
 
 /* Private to this folder: the parser of results/expected/STUDY, docs/expected-format.md. */
 enum {
@@ -47,7 +47,7 @@ struct jp_case_variants {
 };
 
 struct jp_case_parser {
-	struct jp_case_store *store;
+	struct jp_cases *cases;
 	const char *file, *study; /* @study NULL: the definition of one case in a run directory */
 	unsigned line;            /* number of the line to state in messages */
 	struct jp_case_block block, defaults;
@@ -73,6 +73,11 @@ struct jp_case_parser {
 int jp_case_refuse(struct jp_case_parser *p, const char *kind, const char *found,
 		   const char *expected);
 int jp_case_no_memory(struct jp_case_parser *p);
+/* Returns zeroed memory that lives as long as @cases, or NULL if out of memory. */
+void *jp_case_alloc(struct jp_cases *cases, size_t size);
+/* Returns a text that lives as long as @cases, or NULL if out of memory. */
+char *jp_case_print(struct jp_cases *cases, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 /* Returns whether @name consists of letters, digits, . _ + and -; with @slash: whether it is
  * STUDY/NAME. */
 bool jp_case_name_ok(const char *name, bool slash);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "harness/base/array.h"
 #include "harness/case/case_parser.h"
 
 /* Parses "metric=METRIC[:WORD/WORD],..." at the end of a table's title. */
@@ -18,7 +19,7 @@ static int parse_metrics(struct jp_case_parser *p, char *title, struct jp_table 
 	words += strlen(" metric=");
 	for (const char *c = words; *c; c++)
 		count += *c == ',';
-	metrics = jp_case_store_alloc(p->store, count * sizeof(*metrics));
+	metrics = jp_case_alloc(p->cases, count * sizeof(*metrics));
 	if (!metrics)
 		return jp_case_no_memory(p);
 	for (part = strtok_r(words, ",", &save); part; part = strtok_r(NULL, ",", &save)) {
@@ -58,14 +59,17 @@ static bool split_off_rule(char *text, const char **rule)
 /* Parses "table TITLE [metric=METRIC,...] | COLUMN[: RULE]...". */
 static int open_table(struct jp_case_parser *p, char **parts, size_t count)
 {
-	const char **columns = jp_case_store_alloc(p->store, (count - 1) * sizeof(*columns));
-	const char **rules = jp_case_store_alloc(p->store, (count - 1) * sizeof(*rules));
-	struct jp_table *table = columns && rules ? jp_case_store_table(p->store) : NULL;
+	const char **columns = jp_case_alloc(p->cases, (count - 1) * sizeof(*columns));
+	const char **rules = jp_case_alloc(p->cases, (count - 1) * sizeof(*rules));
+	struct jp_table *table = columns && rules
+					 ? jp_array_push(&p->cases->tables, &p->cases->nr_tables,
+							 &p->cases->tables_capacity)
+					 : NULL;
 
 	if (!table)
 		return jp_case_no_memory(p);
 	if (!p->in_table || p->in_rows)
-		p->first_table = p->store->cases.nr_tables - 1;
+		p->first_table = p->cases->nr_tables - 1;
 	else if (table[-1].nr_columns != count - 1)
 		return jp_case_refuse(p, "table", parts[0],
 				      "as many columns as the table above, whose rows it shares");
@@ -98,7 +102,7 @@ static int parse_cell(struct jp_case_parser *p, char *text, struct jp_table_cell
 		return 0;
 	if (!jp_case_name_ok(text, false))
 		return jp_case_refuse(p, "case", text, "a case of this study, or -");
-	cell->name = jp_case_store_print(p->store, "%s/%s", p->study, text);
+	cell->name = jp_case_print(p->cases, "%s/%s", p->study, text);
 	return cell->name ? 0 : jp_case_no_memory(p);
 }
 
@@ -107,7 +111,7 @@ static int put_row(struct jp_case_parser *p, struct jp_table *table, const char 
 		   const struct jp_table_cell *cells)
 {
 	size_t size = table->nr_columns * sizeof(*cells);
-	struct jp_table_cell *own_cell = jp_case_store_alloc(p->store, size);
+	struct jp_table_cell *own_cell = jp_case_alloc(p->cases, size);
 
 	if (!own_cell)
 		return jp_case_no_memory(p);
@@ -115,13 +119,16 @@ static int put_row(struct jp_case_parser *p, struct jp_table *table, const char 
 	for (size_t i = 0; i < table->nr_columns; i++)
 		if (!own_cell[i].rule && strcmp(own_cell[i].name, "-") != 0)
 			own_cell[i].rule = table->rules[i];
-	return jp_case_store_row(table, label, own_cell) ? jp_case_no_memory(p) : 0;
+	return jp_array_append(&table->rows, &table->nr_rows, &table->rows_capacity,
+			       (struct jp_table_row){.label = label, .cells = own_cell})
+		       ? jp_case_no_memory(p)
+		       : 0;
 }
 
 /* Adds the row "row LABEL | CELL..." to each of the tables directly above its line. */
 static int add_row(struct jp_case_parser *p, char **parts, size_t count)
 {
-	struct jp_cases *cases = &p->store->cases;
+	struct jp_cases *cases = p->cases;
 	struct jp_table_cell cells[JP_CASE_WORDS];
 	int ret = 0;
 

@@ -2,6 +2,9 @@
 /* Splits lines into words, checks names, and writes error messages. */
 #include <ctype.h>
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness/case/case_parser.h"
@@ -88,4 +91,55 @@ const char *jp_case_publish_children(const struct jp_case *cas)
 		if (strncmp(*word, option, sizeof(option) - 1) == 0)
 			return *word + sizeof(option) - 1;
 	return cas->publish;
+}
+
+struct jp_case_piece {
+	struct jp_case_piece *next;
+	_Alignas(16) char bytes[];
+};
+
+void *jp_case_alloc(struct jp_cases *cases, size_t size)
+{
+	struct jp_case_piece *piece = calloc(1, sizeof(*piece) + size);
+
+	if (!piece)
+		return NULL;
+	piece->next = cases->pieces;
+	cases->pieces = piece;
+	return piece->bytes;
+}
+
+char *jp_case_print(struct jp_cases *cases, const char *fmt, ...)
+{
+	va_list ap;
+	char *text;
+	int length;
+
+	va_start(ap, fmt);
+	length = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	text = length < 0 ? NULL : jp_case_alloc(cases, (size_t)length + 1);
+	if (!text)
+		return NULL;
+	va_start(ap, fmt);
+	vsnprintf(text, (size_t)length + 1, fmt, ap);
+	va_end(ap);
+	return text;
+}
+
+void jp_cases_free(struct jp_cases *cases)
+{
+	struct jp_case_piece *next;
+
+	if (!cases)
+		return;
+	for (size_t i = 0; i < cases->nr_tables; i++)
+		free(cases->tables[i].rows);
+	free(cases->cases);
+	free(cases->tables);
+	for (struct jp_case_piece *piece = cases->pieces; piece; piece = next) {
+		next = piece->next;
+		free(piece);
+	}
+	free(cases);
 }

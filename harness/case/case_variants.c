@@ -47,7 +47,7 @@ int jp_case_parse_axis(struct jp_case_parser *p, char *text)
 	if (!axis)
 		return jp_case_no_memory(p);
 	axis->name = words[0];
-	axis->values = jp_case_store_alloc(p->store, (size_t)count * sizeof(*axis->values));
+	axis->values = jp_case_alloc(p->cases, (size_t)count * sizeof(*axis->values));
 	if (!axis->values)
 		return jp_case_no_memory(p);
 	for (int i = 1; i < count; i++) {
@@ -219,7 +219,7 @@ char *jp_case_replace_axes(struct jp_case_parser *p, const char *text)
 		memcpy(line + size, value, length);
 		size += length;
 	}
-	copy = jp_case_store_print(p->store, "%.*s", (int)size, line);
+	copy = jp_case_print(p->cases, "%.*s", (int)size, line);
 	if (!copy)
 		jp_case_no_memory(p);
 	return copy;
