@@ -3,13 +3,9 @@
 
 #include "harness/format/truth/reader.h"
 
-/* Private to harness/format/truth/: consistency of the records with each other. Both functions
- * need the valid records in file order, and a truth from JP_TRUTH_VERSION_MAPS on. Return 0 or
- * -ENOMEM. */
-
-/* Counts in @reader->disorder the records that are out of order within their thread, and in
- * @reader->overspent the activations with more CPU time than elapsed time. */
-int jp_truth_count_disorder(struct jp_truth_reader *reader);
-/* Counts in @reader->unpaired the starts and exits of threads and processes that lack their
- * counterpart. */
-int jp_truth_count_unpaired(struct jp_truth_reader *reader);
+/* Checks, for harness/format/truth/, that the records are consistent with each other: valid ones in
+ * file order of a truth from JP_TRUTH_VERSION_MAPS on. Counts in @reader->disorder those out of
+ * order within their thread, in @reader->overspent the activations with more CPU time than elapsed
+ * time, and in @reader->unpaired the starts and exits of threads and processes that lack their
+ * counterpart. Returns 0 or -ENOMEM. */
+int jp_truth_check_order(struct jp_truth_reader *reader);

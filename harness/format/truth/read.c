@@ -99,8 +99,7 @@ static int collect_records(struct jp_truth_reader *reader, size_t count)
 	}
 	reader->torn += nr_torn; /* a writer that was killed left them, so they are no gap */
 	reader->records = items->nr_records;
-	if (reader->version >= JP_TRUTH_VERSION_MAPS &&
-	    (jp_truth_count_disorder(reader) || jp_truth_count_unpaired(reader)))
+	if (reader->version >= JP_TRUTH_VERSION_MAPS && jp_truth_check_order(reader))
 		return -ENOMEM;
 	jp_sort(items->records, items->nr_records, compare_by_time);
 	return count_records_of_unstarted_threads(reader);
