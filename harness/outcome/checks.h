@@ -11,7 +11,7 @@
 /* Checks for errors that make a run worthless, whatever its figures. */
 void jp_check_files(const struct jp_truth *truth, const struct jp_judgement *judgement,
 		    struct jp_result *result);
-/* Checks that `capture` states what the runner observed (window.c). */
+/* Checks that `capture` states what the runner observed (figures.c). */
 void jp_check_window(const struct jp_evidence *evidence, struct jp_result *result);
 /* Checks that the options and files that `capture` states are those that the case requested
  * (stated.c). @environment: text of env.json, or NULL. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Checks figures that also follow from other files of the folder: those in `capture`, if our
  * capture wrote it, and those in the features of perf.data. Readers believe each figure, so each
- * must be right. */
+ * must be right. Also compares the window that a capture states with the runner's observations. */
 #include "harness/outcome/checks.h"
 
 #include <inttypes.h>
@@ -16,14 +16,15 @@ struct figure {
 	uint64_t value, min, max;
 };
 
-static void check_bounds(const struct figure *figures, size_t count, struct jp_result *result)
+/* @source: words before the bounds in messages. */
+static void check_bounds(const struct figure *figures, size_t count, const char *source,
+			 struct jp_result *result)
 {
 	for (const struct figure *figure = figures; figure < figures + count; figure++)
 		if (figure->value < figure->min || figure->value > figure->max)
 			jp_note(result, JP_ERROR,
-				"the capture states %s %" PRIu64 "; there are %" PRIu64
-				" to %" PRIu64,
-				figure->key, figure->value, figure->min, figure->max);
+				"the capture states %s %" PRIu64 "; %s %" PRIu64 " to %" PRIu64,
+				figure->key, figure->value, source, figure->min, figure->max);
 }
 
 /* Checks the size of a ring buffer: the number of pages is a power of two (perf_mmap() in
@@ -60,7 +61,7 @@ static void check_capture(const struct jp_evidence *evidence,
 		{"cpus of each thread", info->threads * info->cpus, file->last_ids, file->last_ids},
 	};
 
-	check_bounds(figures, sizeof(figures) / sizeof(*figures), result);
+	check_bounds(figures, sizeof(figures) / sizeof(*figures), "there are", result);
 	check_ring(result, "ring_sampling", info->ring_sampling);
 	check_ring(result, "ring_sideband", info->ring_sideband);
 	if (info->format_lost != file->counts_lost)
@@ -126,4 +127,62 @@ void jp_check_figures(const struct jp_evidence *evidence, const struct jp_perfda
 	check_capture(evidence, file, result);
 	check_attrs(&evidence->info, file, result);
 	jp_check_features(file, true, result);
+}
+
+/* Checks what only our captures state: dropped duplicates, the time at which the first event was
+ * enabled, the CPUs, and what the events counted, which cannot exceed the CPUs' time. */
+static void check_own_capture(const struct jp_capture_info *info,
+			      const struct jp_watched_info *watched, struct jp_result *result)
+{
+	const uint64_t max = (watched->ended - watched->started) * watched->cpus;
+
+	if (!watched->cpus)
+		return;
+	if (!info->first_enabled && info->duplicates)
+		jp_note(result, JP_ERROR,
+			"the capture states %" PRIu64
+			" duplicates; only jitproof's captures drop any",
+			info->duplicates);
+	if (!info->first_enabled)
+		return;
+	if (info->first_enabled < watched->started || info->first_enabled > info->enabled)
+		jp_note(result, JP_ERROR,
+			"the capture states first_enabled %" PRIu64
+			"; its window began at %" PRIu64,
+			info->first_enabled, info->enabled);
+	if (info->cpus > watched->cpus)
+		jp_note(result, JP_ERROR,
+			"the capture states %" PRIu64 " CPUs; the runner saw %" PRIu64, info->cpus,
+			watched->cpus);
+	if (!info->breakpoints && !info->duplicates && info->counted > max)
+		jp_note(result, JP_ERROR,
+			"the capture states that its events counted %" PRIu64
+			" ns; the CPUs ran for at most %" PRIu64,
+			info->counted, max);
+}
+
+void jp_check_window(const struct jp_evidence *evidence, struct jp_result *result)
+{
+	const struct jp_capture_info *info = &evidence->info;
+	const struct jp_watched_info *watched = &evidence->watched;
+	/* The window must lie between the start and the end of the profiler, and include the time
+	 * in which the runner knew that samples were taken. */
+	const struct figure bounds[] = {
+		{"enabled", info->enabled, watched->started, watched->sampling_since},
+		{"sampling", info->sampling, watched->started, watched->sampling_since},
+		{"stopped", info->stopped, watched->ending, watched->ended},
+		{"slack", info->slack, watched->slack, watched->slack},
+		{"max_stack", info->max_stack, watched->max_stack, watched->max_stack},
+		{"stack_dump", info->stack_dump, watched->stack_dump, watched->stack_dump},
+	};
+
+	if (!watched->started)
+		return;
+	check_own_capture(info, watched, result);
+	if (watched->cpus &&
+	    strcmp(info->policy, jp_synth_text((enum jp_synth)watched->synth)) != 0)
+		jp_note(result, JP_ERROR,
+			"the capture states that it synthesized %s, the runner asked for %s",
+			info->policy, jp_synth_text((enum jp_synth)watched->synth));
+	check_bounds(bounds, sizeof(bounds) / sizeof(*bounds), "the runner saw", result);
 }
