@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "harness/base/registry.h"
-#include "harness/model/machine/x86.h"
+#include "harness/model/machine/machine.h"
 
 /* Register numbers of DWARF: rbx 3, rbp 6, rsp 7, r12..r15, rip 16. */
 enum { FP = 6, SP = 7, IP = 16 };
@@ -23,7 +23,7 @@ static unsigned measure_instruction(uint8_t modrm, uint8_t sib)
 	return size + (mod == 0 && rm == 5 ? 4 : 0);
 }
 
-bool jp_x86_follows_direct_call(const unsigned char *code, uint64_t offset, int64_t *distance)
+static bool follows_direct_call(const unsigned char *code, uint64_t offset, int64_t *distance)
 {
 	enum { NEAR = 0xe8, NEAR_SIZE = 5 };
 	int32_t relative;
@@ -35,12 +35,12 @@ bool jp_x86_follows_direct_call(const unsigned char *code, uint64_t offset, int6
 	return true;
 }
 
-bool jp_x86_follows_call(const unsigned char *code, uint64_t offset)
+static bool follows_call(const unsigned char *code, uint64_t offset)
 {
 	enum { GROUP5 = 0xff, CALL = 2, MOST = 7 };
 	int64_t distance;
 
-	if (jp_x86_follows_direct_call(code, offset, &distance))
+	if (follows_direct_call(code, offset, &distance))
 		return true;
 	for (unsigned size = 2; size <= MOST && size <= offset; size++) {
 		const unsigned char *insn = code + offset - size;
@@ -53,7 +53,7 @@ bool jp_x86_follows_call(const unsigned char *code, uint64_t offset)
 }
 
 /* A return may have a BND or REP prefix. */
-bool jp_x86_returns(const unsigned char *code, uint64_t size)
+static bool returns(const unsigned char *code, uint64_t size)
 {
 	enum { RET = 0xc3, BND = 0xf2, REP = 0xf3 };
 	const bool prefixed = size > 1 && (code[0] == BND || code[0] == REP);
@@ -103,9 +103,9 @@ static const struct jp_machine_frames frames = {
 	.pushed = 8,
 	.fp = FP,
 	.saved = SAVED,
-	.follows_call = jp_x86_follows_call,
-	.follows_direct_call = jp_x86_follows_direct_call,
-	.returns = jp_x86_returns,
+	.follows_call = follows_call,
+	.follows_direct_call = follows_direct_call,
+	.returns = returns,
 	.passes_result = passes_result,
 	.allocates = allocates,
 };
@@ -151,4 +151,48 @@ JP_DEFINE(machine, x86_64) = {
 	.sp = SP,
 	.mask = 0xff0fff, /* all registers that perf requests: not the segments */
 	.frames = &frames,
+};
+
+/* 32-bit programs, which x86-64 kernels also run. Their samples number registers like x86-64, but
+ * their frames have an own layout. DWARF's numbers: eax 0, ecx 1, edx 2, ebx 3, esp 4, ebp 5, esi
+ * 6, edi 7, eip 8. */
+enum { NARROW_SP = 4, NARROW_FP = 5, NARROW_IP = 8 };
+enum { NARROW_SAVED = 1 << 3 | 1 << NARROW_FP | 1 << 6 | 1 << 7 };
+
+static const struct jp_machine_frames narrow_frames = {
+	.narrow = true,
+	.pushed = 4,
+	.fp = NARROW_FP,
+	.saved = NARROW_SAVED,
+	.follows_call = follows_call,
+	.follows_direct_call = follows_direct_call,
+	.returns = returns,
+};
+
+/* The registers PERF_REG_X86_* in perf's order: ax bx cx dx si di bp sp ip, flags and segments. The
+ * code segment has the value of 32-bit code. */
+static const struct jp_machine_register narrow_registers[] = {
+	JP_DWARF(0),
+	JP_DWARF(3),
+	JP_DWARF(1),
+	JP_DWARF(2),
+	JP_DWARF(6),
+	JP_DWARF(7),
+	JP_DWARF(NARROW_FP),
+	JP_DWARF(NARROW_SP),
+	JP_DWARF(NARROW_IP),
+	{.number = -1, .mask = ~UINT64_C(0x3d7dd7), .value = 0x200},
+	{.number = -1, .mask = ~UINT64_C(0xe000), .value = 0x23},
+	{.number = -1, .mask = ~UINT64_C(0xe000), .value = 0x2b},
+};
+
+JP_DEFINE(machine, i386) = {
+	.name = "i386",
+	.e_machine = EM_386,
+	.registers = narrow_registers,
+	.nr_registers = sizeof(narrow_registers) / sizeof(*narrow_registers),
+	.ip = NARROW_IP,
+	.sp = NARROW_SP,
+	.kernel = EM_X86_64,
+	.frames = &narrow_frames,
 };
