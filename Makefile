@@ -118,8 +118,8 @@ HAVE_STATIC := $(shell echo 'int main(void) { return 0; }' | $(CC) -static -x c 
 STATIC	:= $(if $(HAVE_STATIC),$(O)/jitproof-static $(O)/jitproof-static-pie)
 STATIC_OBJ := $(patsubst %,$(O)/harness/%.o,command/main command/cmd_workload \
 	command/command_line command/values \
-	$(addprefix base/,array clock error foreign_proc interrupt lost_page named_folder nearest \
-	number option printable registry shortage terminal trusted_user utf8) \
+	$(addprefix base/,array clock error foreign_proc interrupt lost_page nearest number option \
+	path printable registry shortage terminal trusted_path) \
 	$(addprefix format/truth/,acts seal write)) \
 	$(patsubst %,$(O)/workloads/%.o,anon_exec \
 	$(addprefix emit/,arena backing code eh_frame emitter frame_walk handshake image maps \

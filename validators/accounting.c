@@ -11,7 +11,6 @@
 #include "harness/base/order.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/judge/validator.h"
-#include "validators/digest.h"
 #include "validators/sample_class.h"
 #include "validators/two_clocks.h"
 

@@ -17,7 +17,6 @@
 #include "validators/sample_class.h"
 #include "validators/stack_counts.h"
 #include "validators/stack_fault.h"
-#include "validators/stack_leaves.h"
 
 #include "validators/stack_verdict.h"
 

@@ -17,7 +17,6 @@
 #include "validators/mapping_compare.h"
 
 #include "harness/model/oracle/executable_load.h"
-#include "validators/mapping_points.h"
 
 /* End of user addresses. The kernel's [vsyscall] page lies above it: all maps show this page, but
  * no record does. */

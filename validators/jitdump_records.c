@@ -11,7 +11,7 @@
 #include "harness/base/map.h"
 #include "harness/base/search.h"
 #include "harness/format/elf/cfi_check.h"
-#include "harness/format/jit/jitdump_folder.h"
+#include "harness/format/jit/code_loads.h"
 #include "harness/judge/validator.h"
 #include "validators/images.h"
 

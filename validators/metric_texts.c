@@ -2,7 +2,7 @@
 /* Texts that describe what each metric and class counts, for readers of `run -v` and `show`.
  * docs/results-format.md has the definitions. A new validator can register its own. */
 #include "harness/base/registry.h"
-#include "harness/judge/metric.h"
+#include "harness/judge/findings.h"
 
 static const struct jp_metric_text metric_texts[] = {
 	/* Classes of samples, records and stacks. */

@@ -93,3 +93,7 @@ int jp_ended_threads_note(struct jp_map *ended, const struct jp_event *event);
  * which takes the user memory. A capture of all CPUs samples the thread until it has left the CPU.
  */
 bool jp_ended_threads_have(const struct jp_map *ended, const struct jp_event *event);
+
+/* Returns a digest of the sample @event and of the attributes (perf_event_attr) of its perf event.
+ * Add up the digests of all samples: the sum does not depend on the order of samples. */
+uint64_t jp_sample_digest(const struct jp_event *event);

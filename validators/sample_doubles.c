@@ -7,7 +7,7 @@
 #include "harness/base/map.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/judge/validator.h"
-#include "validators/digest.h"
+#include "validators/sample_class.h"
 
 /* Samples that no thread can have produced. */
 static const struct jp_role impossible = {.column = "invented"};

@@ -12,11 +12,10 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/map.h"
 #include "harness/base/sort.h"
-#include "harness/format/shown/shown_index.h"
+#include "harness/format/shown/shown.h"
 #include "validators/sample_class.h"
 #include "validators/shown_held.h"
 #include "validators/shown_known.h"
-#include "validators/shown_names.h"
 #include "validators/shown_reading.h"
 
 enum shown_metric { SAMPLES, TOP, NAMES, FRAMES, SHARES, METRICS };

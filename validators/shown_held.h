@@ -4,7 +4,6 @@
 #include "harness/base/map.h"
 #include "harness/format/jit/code_loads.h"
 #include "harness/format/shown/shown.h"
-#include "harness/format/shown/shown_index.h"
 #include "harness/judge/validator.h"
 #include "harness/model/unwind/jit_cfi.h"
 

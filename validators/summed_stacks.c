@@ -16,7 +16,6 @@
 #include "validators/frame_names.h"
 #include "validators/sample_class.h"
 #include "validators/stack_counts.h"
-#include "validators/stack_leaves.h"
 #include "validators/stack_verdict.h"
 #include "validators/summed_weights.h"
 #include "validators/two_clocks.h"

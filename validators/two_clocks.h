@@ -6,7 +6,7 @@
 
 #include "harness/base/map.h"
 #include "harness/model/evidence/evidence.h"
-#include "harness/model/evidence/witness_room.h"
+#include "harness/model/evidence/witness.h"
 
 /* The times of a clock's samples on each CPU, whatever thread ran there. Zero at first. */
 struct jp_cpu_times {

@@ -28,7 +28,7 @@ MAY_OPEN = {
     "harness/format/rundir/run_dir.c": "creates the folders",
     "harness/format/truth/write.c": "runs in the workload",
     "harness/format/perfdata/reduce.c": "changes its own copy",
-    "harness/outcome/case_folders.c": "lists a folder of the command line",
+    "harness/outcome/case_folder.c": "lists a folder of the command line",
     "harness/command/cmd_repro.c": "a folder of the command line",
     "harness/command/main.c": "/dev/null",
 }

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A growing command line in the form that exec takes; starts as all zero. */
+/* A growing list of words, in the form that exec takes; starts as all zero. */
 struct jp_arguments {
 	char **list; /* words; from the first added word on NULL-terminated */
 	size_t count, capacity;
@@ -18,3 +18,13 @@ void jp_arguments_add_all(struct jp_arguments *arguments, char *const *list);
 void jp_arguments_free(struct jp_arguments *arguments);
 
 #define jp_cleanup_arguments __attribute__((cleanup(jp_arguments_free)))
+
+/* Distinct texts, sorted by bytes. Starts as all zero. */
+struct jp_word_set {
+	char **words;
+	size_t count, capacity;
+};
+
+/* Adds a copy of @length bytes of @text, if new. Returns 0 or -ENOMEM. */
+int jp_word_set_add(struct jp_word_set *set, const char *text, size_t length);
+void jp_word_set_free(struct jp_word_set *set);

@@ -15,7 +15,6 @@
 #include "harness/base/delegate.h"
 #include "harness/base/exits.h"
 #include "harness/base/interrupt.h"
-#include "harness/base/message.h"
 #include "harness/base/new_file.h"
 #include "harness/base/output_folder.h"
 #include "harness/base/progress.h"

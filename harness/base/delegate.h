@@ -3,9 +3,16 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "harness/base/error.h"
+
+/* Messages of one size between two of our processes, with at most one descriptor (-1: none),
+ * through a SOCK_SEQPACKET socket pair. Both functions return false if the other end is closed or
+ * the message has another size. */
+bool jp_message_send(int channel, const void *bytes, size_t size, int fd);
+bool jp_message_receive(int channel, void *bytes, size_t size, int *fd);
 
 /* Requests of a confined process (confine.h) to the waiting process, which has more privileges. It
  * opens the input, regular files in folders of the input that no other user can write to, and, if

@@ -11,8 +11,6 @@
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
-#include "harness/base/named_folder.h"
-#include "harness/base/named_input.h"
 #include "harness/base/number.h"
 #include "harness/base/search.h"
 #include "harness/base/sort.h"

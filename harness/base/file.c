@@ -11,7 +11,6 @@
 #include "harness/base/array.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/delegate.h"
-#include "harness/base/named_input.h"
 #include "harness/base/shortage.h"
 #include "harness/base/untrusted_file.h"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "harness/base/delegate.h"
-#include "harness/base/named_folder.h"
+#include "harness/base/trusted_path.h"
 #include "harness/base/path.h"
 
 /* Most files that jp_new_file_discard_all() can discard. */

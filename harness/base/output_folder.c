@@ -12,7 +12,7 @@
 
 #include "harness/base/cleanup.h"
 #include "harness/base/delegate.h"
-#include "harness/base/named_folder.h"
+#include "harness/base/trusted_path.h"
 #include "harness/base/path.h"
 #include "harness/base/untrusted_file.h"
 

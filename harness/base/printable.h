@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
+#include <stdint.h>
 #include <stdio.h>
+
+/* Returns the length of the well-formed UTF-8 sequence at @s (NUL-terminated), or 0. */
+unsigned int jp_utf8_length(const unsigned char *s);
+/* Returns the code point of the well-formed UTF-8 sequence at @s of @length bytes. */
+uint32_t jp_utf8_code(const unsigned char *s, unsigned int length);
 
 /* Untrusted texts, such as names, are printed without anything that a terminal obeys or that looks
  * like a line end: control characters (also U+0080 to U+009F), changes of text direction, line

@@ -12,7 +12,7 @@
 
 /* Forks the acting process. Returns 0 in the acting process, which then watches signals
  * (interrupt.h), and its pid in the surviving process; or -errno and a message. *@channel: socket
- * for messages (message.h) between both. */
+ * for messages (delegate.h) between both. */
 pid_t jp_survivor_fork(int *channel, struct jp_error *err);
 /* Forks and returns as jp_survivor_fork() does, but no process other than the acting process will
  * be killed, and the acting process does not watch signals. */

@@ -7,6 +7,15 @@
 
 #include "harness/base/error.h"
 
+/* Opens (O_PATH) the folder that the first @length bytes of @path name; @length 0: the working
+ * directory. Refuses symbolic links of other users, who could redirect root. Returns the
+ * descriptor, or -errno; -ELOOP for such a link. */
+int jp_open_named_folder(const char *path, size_t length);
+
+/* Returns whether @user is root, this process's user, the owner of the running program, or the
+ * owner of the root folder: these users could have replaced any file that we run. */
+bool jp_is_trusted_user(uid_t user);
+
 /* Stores in *@user the user whose process serves the file system @dev (st_dev), as with FUSE. Such
  * a process can report anything about a file, including its owner, and change it at any time.
  * Returns false if our list of mounts shows no such server. */

@@ -5,7 +5,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "harness/base/arguments.h"
 #include "harness/base/error.h"
+
+/* Opens for reading the file, folder or pipe that this user named. Follows links. Refuses devices,
+ * FIFOs of other users, and in a confined process (delegate.h) all FIFOs; pipes are allowed.
+ * Returns the descriptor, or -errno and a message. */
+int jp_named_input(const char *path, struct jp_error *err);
+/* Opens the file of @fd again, to read from its start. @flags: for open(). Returns the descriptor
+ * or -errno. */
+int jp_reopen_descriptor(int fd, int flags);
 
 /*
  * Opens for reading an untrusted file in a place where anyone may write, such as /tmp. It must be a
@@ -24,15 +33,10 @@ int jp_untrusted_open_folder(int dir, const char *name);
 /* Returns 0 if a file of any type exists at @path, or -errno. */
 int jp_untrusted_check_exists(const char *path);
 
-/* The sorted names in a folder that pass a filter. Free them by jp_folder_names_free(), also after
- * an error. */
-struct jp_folder_names {
-	char **names;
-	size_t count, capacity;
-};
-int jp_untrusted_list(const char *path, struct jp_folder_names *names,
+/* Adds the names in the folder @path that pass a filter to the empty list @names, and sorts them.
+ * Returns 0, or -errno and a message. */
+int jp_untrusted_list(const char *path, struct jp_arguments *names,
 		      bool (*is_wanted)(const char *name), struct jp_error *err);
-void jp_folder_names_free(struct jp_folder_names *names);
 
 /* Opens the input that this user named, by the rules of jp_named_input(). Waits for the writer of a
  * FIFO. Returns the descriptor, or -errno and a message. */

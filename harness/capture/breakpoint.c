@@ -12,7 +12,6 @@
 #include "harness/base/map.h"
 #include "harness/base/number.h"
 #include "harness/base/sort.h"
-#include "harness/capture/worker.h"
 #include "harness/capture/event_open.h"
 #include "harness/capture/recording.h"
 #include "harness/capture/attach.h"

@@ -14,7 +14,6 @@
 #include "harness/capture/received.h"
 #include "harness/capture/recorder.h"
 #include "harness/capture/session.h"
-#include "harness/capture/worker.h"
 
 enum {
 	/* Longest sleep: samples must be counted before a ring is half full, when the kernel would

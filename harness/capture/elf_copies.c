@@ -20,7 +20,7 @@
 #include "harness/base/file.h"
 #include "harness/base/map.h"
 #include "harness/base/path.h"
-#include "harness/capture/worker.h"
+#include "harness/capture/session.h"
 #include "harness/format/elf/elf_file.h"
 #include "harness/format/procmaps/procmaps.h"
 #include "harness/format/truth/format.h"

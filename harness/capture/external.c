@@ -30,7 +30,6 @@
 #include "harness/capture/profilers.h"
 #include "harness/capture/session.h"
 #include "harness/capture/snapshot.h"
-#include "harness/capture/worker.h"
 #include "harness/format/rundir/run_dir.h"
 
 /* Links by which adapters publish perf maps, from /tmp/perf-PID.map to the file in the case's

@@ -20,7 +20,6 @@
 #include "harness/capture/drain.h"
 #include "harness/capture/session.h"
 #include "harness/capture/snapshot.h"
-#include "harness/capture/worker.h"
 
 /* The state of the gate protocol (docs/gate-protocol.md). Only one process at a time can be in its
  * interval. */

@@ -15,7 +15,7 @@
 #include "harness/capture/recorder.h"
 #include "harness/capture/session.h"
 #include "harness/capture/snapshot.h"
-#include "harness/capture/start.h"
+#include "harness/capture/launch.h"
 
 /* A capture that records as profilers do for benchmark runners: the launched command and its
  * processes inherit the events, and samples are taken only in the intervals that these processes

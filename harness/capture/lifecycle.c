@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "harness/capture/worker.h"
 #include "harness/capture/session.h"
 
 #include <errno.h>
@@ -10,7 +9,6 @@
 
 #include "harness/base/clock.h"
 #include "harness/capture/clock_slack.h"
-#include "harness/capture/cpus.h"
 #include "harness/capture/drain.h"
 #include "harness/capture/elf_copies.h"
 #include "harness/capture/events.h"
@@ -204,25 +202,19 @@ enum jp_wait jp_session_wait(struct jp_session *session, uint64_t samples, uint6
 	return result;
 }
 
-static void stop_session(struct jp_session *session)
+uint64_t jp_session_end_sampling(struct jp_session *session)
 {
 	if (session->stopped)
-		return;
+		return session->silent;
 	session->stopped = true;
 	jp_worker_end(session);
 	session->capture->stop(session);
-	session->silent = session->silent ?: jp_clock_now();
-}
-
-uint64_t jp_session_end_sampling(struct jp_session *session)
-{
-	stop_session(session);
-	return session->silent;
+	return session->silent = session->silent ?: jp_clock_now();
 }
 
 void jp_session_stop(struct jp_session *session, uint64_t *lost_samples, uint64_t *lost_sideband)
 {
-	stop_session(session);
+	jp_session_end_sampling(session);
 	*lost_samples = session->info.lost_samples;
 	*lost_sideband = session->info.lost_sideband;
 }
@@ -280,7 +272,7 @@ int jp_session_finish(struct jp_session *session, struct jp_error *err)
 	struct jp_error detail = {""};
 	int first = 0, ret;
 
-	stop_session(session);
+	jp_session_end_sampling(session);
 	keep_first_error(&first, session->worker.error, err, &session->worker.err);
 	ret = session->capture->finish(session, &detail);
 	keep_first_error(&first, ret, err, &detail);

@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "harness/capture/worker.h"
+#include "harness/capture/session.h"
 
 static long membarrier(int command)
 {

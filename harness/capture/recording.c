@@ -20,7 +20,6 @@
 #include "harness/capture/recorder.h"
 #include "harness/capture/session.h"
 #include "harness/capture/synthesize.h"
-#include "harness/capture/worker.h"
 #include "harness/format/perfdata/format.h"
 
 struct jp_session;

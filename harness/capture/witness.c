@@ -19,15 +19,15 @@
 #include "harness/base/path.h"
 #include "harness/base/shortage.h"
 #include "harness/base/untrusted_file.h"
-#include "harness/capture/cpus.h"
+#include "harness/capture/clock_slack.h"
 #include "harness/capture/events.h"
 #include "harness/capture/probe.h"
-#include "harness/capture/worker.h"
+#include "harness/capture/session.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/format/perfdata/ring.h"
 #include "harness/format/perfdata/write.h"
 #include "harness/format/truth/loaded.h"
-#include "harness/model/evidence/witness_room.h"
+#include "harness/model/evidence/witness.h"
 #include "harness/model/machine/machine.h"
 
 enum {

@@ -85,15 +85,14 @@ static struct jp_cases *add_file(struct jp_cases *cases, const char *dir, const 
 static struct jp_cases *load_dir(const char *dir, struct jp_error *err)
 {
 	struct jp_cases *cases = jp_cases_parse(NULL, dir, "none", "", 0, err);
-	struct jp_folder_names names = {0};
+	jp_cleanup_arguments struct jp_arguments names = {0};
 
 	if (jp_untrusted_list(dir, &names, is_study, err)) {
 		jp_cases_free(cases);
 		cases = NULL;
 	}
 	for (size_t i = 0; cases && i < names.count; i++)
-		cases = add_file(cases, dir, names.names[i], err);
-	jp_folder_names_free(&names);
+		cases = add_file(cases, dir, names.list[i], err);
 	return cases;
 }
 

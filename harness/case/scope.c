@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "harness/base/json_find.h"
+#include "harness/base/json.h"
 #include "harness/base/number.h"
 
 static bool looks_like_version(const char *text)

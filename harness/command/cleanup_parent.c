@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "harness/base/exits.h"
-#include "harness/base/message.h"
+#include "harness/base/delegate.h"
 #include "harness/base/survivor.h"
 #include "harness/command/command_line.h"
 

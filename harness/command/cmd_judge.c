@@ -15,7 +15,6 @@
 #include "harness/command/reading.h"
 #include "harness/command/truth_request.h"
 #include "harness/outcome/case_folder.h"
-#include "harness/outcome/case_folders.h"
 #include "harness/outcome/expect.h"
 #include "harness/report/ktap.h"
 #include "harness/report/report.h"
@@ -38,7 +37,7 @@ static size_t read_planned_cases(const char *dir)
 	return plan;
 }
 
-static int judge_folders(const struct jp_case_folders *folders, size_t plan,
+static int judge_folders(const struct jp_arguments *folders, size_t plan,
 			 const struct jp_cases *known_cases, bool definitions_from_known,
 			 const struct jp_screen *screen, FILE *results)
 {
@@ -54,7 +53,7 @@ static int judge_folders(const struct jp_case_folders *folders, size_t plan,
 		goto out;
 	}
 	for (size_t i = 0; i < folders->count; i++) {
-		const char *dir = folders->paths[i];
+		const char *dir = folders->list[i];
 		struct jp_result *result = jp_report_next(&report);
 		const struct jp_case *cas;
 
@@ -96,7 +95,7 @@ out:
 static int judge_dir(const char *dir, const char *expected, const char *results,
 		     const struct jp_screen *screen)
 {
-	struct jp_case_folders folders = {0};
+	jp_cleanup_arguments struct jp_arguments folders = {0};
 	struct jp_error err = {""};
 	struct jp_cases *known_cases = NULL;
 	struct jp_new_file file = {0};
@@ -123,7 +122,6 @@ static int judge_dir(const char *dir, const char *expected, const char *results,
 		status = jp_command_fail("judge", &err);
 	jp_new_file_discard(&file);
 out:
-	jp_case_folders_free(&folders);
 	jp_cases_free(known_cases);
 	return status;
 }

@@ -9,7 +9,6 @@
 #include "harness/command/command_line.h"
 #include "harness/command/reading.h"
 #include "harness/outcome/case_folder.h"
-#include "harness/outcome/case_folders.h"
 #include "harness/report/page.h"
 #include "harness/report/page_data.h"
 #include "harness/run/cases.h"
@@ -51,13 +50,13 @@ static int judge_folder(struct report_request *request, struct jp_page_data *pag
 }
 
 static int report_folders(struct report_request *request, struct jp_page_data *page,
-			  const struct jp_case_folders *folders)
+			  const struct jp_arguments *folders)
 {
 	struct jp_cases *known_cases = jp_cases_load(request->expected, &request->err);
 	int failed = known_cases ? 0 : -EINVAL;
 
 	for (size_t i = 0; i < folders->count && !failed; i++)
-		failed = judge_folder(request, page, known_cases, folders->paths[i]);
+		failed = judge_folder(request, page, known_cases, folders->list[i]);
 	jp_cases_free(known_cases);
 	return failed;
 }
@@ -78,7 +77,7 @@ static int report_file(struct report_request *request, struct jp_page_data *page
 
 /* Returns the JSON report about the case folders in @folders, or about the input file if there are
  * none. */
-static char *make_report(struct report_request *request, const struct jp_case_folders *folders)
+static char *make_report(struct report_request *request, const struct jp_arguments *folders)
 {
 	struct jp_page_data page = {0};
 	char *text = NULL;
@@ -97,7 +96,7 @@ static char *make_report(struct report_request *request, const struct jp_case_fo
 	return text;
 }
 
-static int write_report(struct report_request *request, const struct jp_case_folders *folders,
+static int write_report(struct report_request *request, const struct jp_arguments *folders,
 			FILE *out)
 {
 	jp_cleanup_free char *text = make_report(request, folders);
@@ -118,7 +117,7 @@ static int write_report(struct report_request *request, const struct jp_case_fol
 static int report(int argc, char **argv)
 {
 	struct report_request request = {0};
-	struct jp_case_folders folders = {0};
+	jp_cleanup_arguments struct jp_arguments folders = {0};
 	struct jp_new_file file = {0};
 	const struct jp_option options[] = {
 		{"DIR|FILE", .text = &request.input, .is_required = true,
@@ -150,7 +149,6 @@ static int report(int argc, char **argv)
 			status = jp_command_fail("report", &request.err);
 		jp_new_file_discard(&file);
 	}
-	jp_case_folders_free(&folders);
 	return status;
 }
 

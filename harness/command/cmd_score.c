@@ -14,7 +14,6 @@
 #include "harness/command/reading.h"
 #include "harness/command/values.h"
 #include "harness/outcome/case_folder.h"
-#include "harness/outcome/case_folders.h"
 #include "harness/score/scenes.h"
 #include "harness/score/take_score.h"
 
@@ -51,14 +50,14 @@ static int judge_folder(struct jp_score *score, const char *dir, struct jp_error
 
 /* Judges the kept @folders of an earlier score or run again and fills @score. The profiler's CPU
  * time stays unknown. Returns 0, or -errno and a message. */
-static int judge_folders(const struct jp_case_folders *folders, struct jp_score *score,
+static int judge_folders(const struct jp_arguments *folders, struct jp_score *score,
 			 struct jp_error *err)
 {
 	int ret = 0;
 
 	*score = (struct jp_score){.profiler = "jitproof", .version = "(again)"};
 	for (size_t i = 0; !ret && i < folders->count; i++)
-		ret = judge_folder(score, folders->paths[i], err);
+		ret = judge_folder(score, folders->list[i], err);
 	return ret;
 }
 
@@ -212,7 +211,7 @@ static int judge(const struct score_request *request, const struct jp_run_dir *d
 
 /* Finds the case folders of each profiler below @run_folder, where run_profilers() put them; or, if
  * there are none, takes all case folders in @run_folder as those of one profiler. */
-static int find_kept_folders(const char *run_folder, struct jp_case_folders *folders)
+static int find_kept_folders(const char *run_folder, struct jp_arguments *folders)
 {
 	for (int i = 0; i < 2; i++) {
 		struct jp_error err;
@@ -225,7 +224,7 @@ static int find_kept_folders(const char *run_folder, struct jp_case_folders *fol
 	return folders[0].count ? 0 : jp_case_folders_find(&folders[0], run_folder);
 }
 
-static int rejudge(const struct score_request *request, const struct jp_case_folders *folders)
+static int rejudge(const struct score_request *request, const struct jp_arguments *folders)
 {
 	struct score_request repeated_request = *request;
 	struct jp_score scores[2] = {0};
@@ -250,7 +249,7 @@ static int rejudge(const struct score_request *request, const struct jp_case_fol
  * cannot. */
 static int judge_kept_runs(const struct score_request *request)
 {
-	struct jp_case_folders folders[2] = {0};
+	struct jp_arguments folders[2] = {0};
 	int status = JP_EXIT_BROKEN;
 	struct jp_error err;
 
@@ -259,8 +258,8 @@ static int judge_kept_runs(const struct score_request *request)
 		jp_command_fail("score", &err);
 	} else if (!jp_reading_begin("score", request->kept_folder, NULL, NULL, &status))
 		status = jp_reading_end("score", rejudge(request, folders));
-	jp_case_folders_free(&folders[0]);
-	jp_case_folders_free(&folders[1]);
+	jp_arguments_free(&folders[0]);
+	jp_arguments_free(&folders[1]);
 	return status;
 }
 

@@ -11,18 +11,17 @@
 #include "harness/command/reading.h"
 #include "harness/format/rundir/run_dir.h"
 #include "harness/outcome/case_folder.h"
-#include "harness/outcome/case_folders.h"
 #include "harness/report/story.h"
 
 /* Returns the only folder below @dir whose case matches @word, or NULL and a message. */
-static const char *find_case(const struct jp_case_folders *folders, const char *dir, char *word,
+static const char *find_case(const struct jp_arguments *folders, const char *dir, char *word,
 			     struct jp_error *err)
 {
 	jp_cleanup_arguments struct jp_arguments names = {0}, globs = {0};
 	const char *case_dir = NULL;
 
 	for (size_t i = 0; i < folders->count; i++) {
-		const char *name = folders->paths[i] + strlen(dir);
+		const char *name = folders->list[i] + strlen(dir);
 
 		jp_arguments_add(&names, "%s", name + strspn(name, "/"));
 	}
@@ -36,7 +35,7 @@ static const char *find_case(const struct jp_case_folders *folders, const char *
 				case_dir + strlen(dir) + strspn(case_dir + strlen(dir), "/"));
 			return NULL;
 		}
-		case_dir = folders->paths[i];
+		case_dir = folders->list[i];
 	}
 	return case_dir;
 }
@@ -63,7 +62,7 @@ static int show_folder(const char *folder, struct jp_error *err)
 static int show(int argc, char **argv)
 {
 	const char *name = NULL, *dir = NULL, *folder;
-	struct jp_case_folders folders = {0};
+	jp_cleanup_arguments struct jp_arguments folders = {0};
 	struct jp_error err = {""};
 	char newest[4096];
 	const struct jp_option options[] = {
@@ -91,7 +90,6 @@ static int show(int argc, char **argv)
 		fprintf(stderr, "jitproof show: %s in %s\n", err.text, dir);
 		status = JP_EXIT_USAGE;
 	}
-	jp_case_folders_free(&folders);
 	return status;
 }
 

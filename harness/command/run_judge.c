@@ -11,7 +11,7 @@
 
 #include "harness/base/confine.h"
 #include "harness/base/exits.h"
-#include "harness/base/message.h"
+#include "harness/base/delegate.h"
 #include "harness/base/new_file.h"
 #include "harness/base/survivor.h"
 #include "harness/command/command_line.h"

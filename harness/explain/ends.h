@@ -6,7 +6,6 @@
 #include "harness/explain/images.h"
 #include "harness/model/space/places.h"
 #include "harness/model/unwind/call_sites.h"
-#include "harness/model/unwind/frame_use.h"
 
 /* A place where stacks end in one way (@kind), with a few counts, so that memory does not grow with
  * the number of samples. Explainers judge the places after the last event. */

@@ -8,7 +8,7 @@
 #include "harness/explain/recorder.h"
 #include "harness/explain/remapped.h"
 #include "harness/format/perfdata/format.h"
-#include "harness/model/files/file_paths.h"
+#include "harness/model/files/file_finder.h"
 #include "harness/model/space/mapping_name.h"
 
 /* The file, on the machine that explains, in which the walk of a stack ended. */

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "harness/base/printable.h"
-#include "harness/base/utf8.h"
 #include "harness/lint/findings.h"
 
 /* Longest name in perf: its struct symbol stores the length in 16 bits. */

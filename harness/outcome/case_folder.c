@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/outcome/case_folder.h"
 
+#include <stdlib.h>
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -101,4 +103,36 @@ void jp_case_folder_judge(const struct jp_case *cas, const char *dir, struct jp_
 	if (!read_outcome(dir, result))
 		jp_judge_case(cas, dir, result);
 	result->seconds = read_seconds(dir);
+}
+
+static int find_folders(struct jp_arguments *folders, const char *dir, int depth)
+{
+	struct dirent **names;
+	int count, ret = 0;
+
+	if (jp_is_case_folder(dir)) {
+		jp_arguments_add(folders, "%s", dir);
+		return folders->failed ? -ENOMEM : 0;
+	}
+	if (depth == 2)
+		return 0;
+	count = scandir(dir, &names, NULL, alphasort);
+	for (int i = 0; i < count; i++) {
+		char path[4096];
+		struct stat status;
+
+		if (!ret && names[i]->d_name[0] != '.' &&
+		    !jp_path_build(path, sizeof(path), NULL, "%s/%s", dir, names[i]->d_name) &&
+		    lstat(path, &status) == 0 && S_ISDIR(status.st_mode))
+			ret = find_folders(folders, path, depth + 1);
+		free(names[i]);
+	}
+	if (count >= 0)
+		free(names);
+	return count < 0 ? -errno : ret;
+}
+
+int jp_case_folders_find(struct jp_arguments *folders, const char *dir)
+{
+	return find_folders(folders, dir, 0);
 }

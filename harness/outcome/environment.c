@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/base/json_find.h"
+#include "harness/base/json.h"
 #include "harness/format/perfdata/machine.h"
 
 enum {

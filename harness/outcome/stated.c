@@ -67,7 +67,7 @@ static bool is_published(const char *name)
 static void check_published_files(const struct jp_evidence *evidence, struct jp_result *result)
 {
 	const struct jp_case *cas = result->cas;
-	struct jp_folder_names names = {0};
+	jp_cleanup_arguments struct jp_arguments names = {0};
 	struct jp_error err = {""};
 
 	if (publishes(cas->publish) || publishes(jp_case_publish_children(cas)))
@@ -76,8 +76,7 @@ static void check_published_files(const struct jp_evidence *evidence, struct jp_
 		jp_note(result, JP_ERROR, "%s", err.text);
 	else if (names.count)
 		jp_note(result, JP_ERROR, "%s exists, but the case publishes nothing",
-			names.names[0]);
-	jp_folder_names_free(&names);
+			names.list[0]);
 }
 
 void jp_check_stated(const struct jp_evidence *evidence, const struct jp_perfdata_summary *file,

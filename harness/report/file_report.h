@@ -3,7 +3,6 @@
 
 #include "harness/format/perfdata/read.h"
 #include "harness/judge/file_figures.h"
-#include "harness/judge/file_names.h"
 #include "harness/model/unwind/unwind.h"
 
 /* The report on a perf.data file without truth. */

@@ -167,7 +167,7 @@ static bool accept_name(const char *name)
 
 static void put_files(const char *dir, unsigned int width)
 {
-	struct jp_folder_names names = {0};
+	jp_cleanup_arguments struct jp_arguments names = {0};
 	struct jp_error err = {""};
 	char short_text[4096], text[LONGEST] = "";
 	size_t length = 0;
@@ -179,9 +179,8 @@ static void put_files(const char *dir, unsigned int width)
 		put(width, INDENT, "%s", err.text);
 	for (size_t i = 0; i < names.count && length < sizeof(text); i++)
 		length += (size_t)snprintf(text + length, sizeof(text) - length, "%s ",
-					   names.names[i]);
+					   names.list[i]);
 	put(width, INDENT, "%s", text);
-	jp_folder_names_free(&names);
 }
 
 void jp_story_print(const struct jp_result *result, const char *dir, unsigned int width)

@@ -120,16 +120,15 @@ static bool is_adapter(const char *name)
 
 static int pack_adapters(struct pack *pack, const char *folder)
 {
-	struct jp_folder_names names = {0};
+	jp_cleanup_arguments struct jp_arguments names = {0};
 	char path[PATH_MAX], real_path[PATH_MAX];
 	int ret = jp_untrusted_list(folder, &names, is_adapter, pack->err)
 			  ?: pack_folder(pack, "profiler");
 
 	for (size_t i = 0; i < names.count && !ret; i++)
-		ret = jp_path_build(path, sizeof(path), pack->err, "%s/%s", folder, names.names[i])
-			      ?: pack_copy(pack, "profiler", names.names[i], true,
+		ret = jp_path_build(path, sizeof(path), pack->err, "%s/%s", folder, names.list[i])
+			      ?: pack_copy(pack, "profiler", names.list[i], true,
 					   realpath(path, real_path) ?: path);
-	jp_folder_names_free(&names);
 	return ret;
 }
 

@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #include "harness/base/error.h"
-#include "harness/base/word_set.h"
+#include "harness/base/arguments.h"
 
 /* A copy of this program, changed to run without the machine's libraries: it uses the dynamic
  * loader `loader` and the libraries in `libraries/` of the folder in which it is started. It can

@@ -6,7 +6,7 @@
 #include "harness/outcome/outcome.h"
 #include "harness/format/perfdata/reduce.h"
 #include "harness/repro/portable_program.h"
-#include "harness/base/word_set.h"
+#include "harness/base/arguments.h"
 
 /* Contents of one archive of `jitproof repro` (docs/repro.md). */
 struct jp_repro {

@@ -4,7 +4,7 @@
 
 #include "harness/base/printable.h"
 #include "harness/outcome/expect.h"
-#include "harness/base/json_find.h"
+#include "harness/base/json.h"
 #include "harness/repro/repro.h"
 
 /* Writes untrusted text without line ends and terminal control characters. */

@@ -16,7 +16,6 @@
 #include "harness/base/path.h"
 #include "harness/base/untrusted_file.h"
 #include "harness/capture/clock_slack.h"
-#include "harness/capture/cpus.h"
 #include "harness/capture/elf_copies.h"
 #include "harness/format/perfdata/read.h"
 #include "harness/format/procmaps/procmaps.h"

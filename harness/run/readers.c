@@ -22,7 +22,7 @@
 #include "harness/capture/profilers.h"
 #include "harness/format/perfdata/read.h"
 #include "harness/format/truth/format.h"
-#include "harness/format/shown/shown_index.h"
+#include "harness/format/shown/shown.h"
 #include "harness/model/files/harmless.h"
 #include "harness/run/merge.h"
 

@@ -19,7 +19,7 @@
 #include "harness/capture/threads.h"
 #include "harness/capture/witness.h"
 #include "harness/format/rundir/run_dir.h"
-#include "harness/model/evidence/witness_room.h"
+#include "harness/model/evidence/witness.h"
 
 /* Time limit for a workload to return from its calls, join its threads and exit after "stop". */
 #define STOP_NS (5 * JP_NS_PER_S)

@@ -6,7 +6,7 @@
 
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
-#include "harness/capture/cpus.h"
+#include "harness/capture/clock_slack.h"
 #include "harness/capture/events.h"
 #include "harness/format/perfdata/ring.h"
 #include "harness/model/space/replay.h"

@@ -337,19 +337,18 @@ static int seize_new_threads(struct jp_threads *threads, pid_t pid, size_t *adde
 			     struct jp_error *err)
 {
 	const size_t nr_before = threads->count;
-	struct jp_folder_names names = {0};
+	jp_cleanup_arguments struct jp_arguments names = {0};
 	char path[64];
 	int failed;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	failed = jp_untrusted_list(path, &names, is_tid, err);
 	for (size_t i = 0; i < names.count && !failed; i++) {
-		const pid_t tid = (pid_t)strtol(names.names[i], NULL, 10);
+		const pid_t tid = (pid_t)strtol(names.list[i], NULL, 10);
 
 		if (!jp_threads_find(threads, tid))
 			failed = seize_thread(threads, tid, err);
 	}
-	jp_folder_names_free(&names);
 	*added = threads->count - nr_before;
 	return failed;
 }

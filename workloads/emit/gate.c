@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
-#include "harness/base/named_folder.h"
+#include "harness/base/trusted_path.h"
 #include "harness/format/truth/write.h"
 #include "workloads/emit/maps.h"
 #include "workloads/emit/process.h"

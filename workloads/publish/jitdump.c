@@ -13,7 +13,7 @@
 #include "harness/format/jit/jitdump_format.h"
 #include "harness/base/excuse.h"
 #include "harness/base/cleanup.h"
-#include "harness/base/named_folder.h"
+#include "harness/base/trusted_path.h"
 #include "harness/base/order.h"
 #include "harness/base/registry.h"
 #include "harness/format/truth/write.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
-#include "harness/base/named_folder.h"
+#include "harness/base/trusted_path.h"
 
 int jp_create_own_file(const char *path)
 {

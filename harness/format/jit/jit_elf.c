@@ -19,7 +19,7 @@
 #include "harness/base/round.h"
 #include "harness/base/sort.h"
 #include "harness/format/jit/debug_line.h"
-#include "harness/format/jit/jit_frames.h"
+#include "harness/format/jit/jit_layout.h"
 #include "harness/format/jit/jitdump_read.h"
 
 enum { NOTHING, TEXT, FRAME, INDEX, NOTE, SYMBOLS, STRINGS, LINE, INFO, ABBREV, NAMES, SECTIONS };

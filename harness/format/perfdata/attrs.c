@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/format/perfdata/attrs.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/base/array.h"
+#include "harness/format/event.h"
 #include "harness/format/perfdata/swap.h"
 
 enum { MAX_ATTRS = 65535 /* largest index that jp_pending.attr can hold */ };
@@ -216,4 +218,167 @@ void jp_perf_attrs_free(struct jp_perf_attrs *attrs)
 	free(attrs->list);
 	jp_map_free(&attrs->by_id);
 	*attrs = (struct jp_perf_attrs){0};
+}
+
+/* The unread rest of a feature. Sizes in it are untrusted. */
+struct feature_rest {
+	const unsigned char *pos;
+	uint64_t size;
+};
+
+static const unsigned char *take_bytes(struct feature_rest *remaining_bytes, uint64_t size)
+{
+	const unsigned char *pos = remaining_bytes->pos;
+
+	if (size > remaining_bytes->size)
+		return NULL;
+	remaining_bytes->pos += size;
+	remaining_bytes->size -= size;
+	return pos;
+}
+
+static bool read_word(bool is_swapped, struct feature_rest *remaining_bytes, uint32_t *word)
+{
+	const unsigned char *pos = take_bytes(remaining_bytes, sizeof(*word));
+
+	if (!pos)
+		return false;
+	memcpy(word, pos, sizeof(*word));
+	*word = is_swapped ? __builtin_bswap32(*word) : *word;
+	return true;
+}
+
+/* Returns whether @bytes contain @attr. The wakeup setting, which affects no record, and the size,
+ * which depends on the writer, may differ. */
+static bool is_same_attr(const struct jp_perf_attrs *attrs, const unsigned char *bytes,
+			 uint32_t size, const struct jp_perf_attr *attr)
+{
+	struct jp_perf_attr described = {0}, attr_copy = *attr;
+
+	memcpy(&described, bytes, size < sizeof(described) ? size : sizeof(described));
+	if (attrs->swapped)
+		jp_perf_swap_attr(&described);
+	described.size = attr_copy.size;
+	described.wakeup_events = attr_copy.wakeup_events;
+	return memcmp(&described, &attr_copy, sizeof(attr_copy)) == 0;
+}
+
+/* Returns whether @name is the name that this project's captures, like perf, give the event: with
+ * ":u" if no event samples the kernel. */
+static bool is_own_name(const struct jp_perf_attrs *attrs, const char *name, uint32_t size,
+			const struct jp_perf_attr *attr)
+{
+	static const char *const software[] = {[JP_PERF_SW_CPU_CLOCK] = "cpu-clock",
+					       [JP_PERF_SW_TASK_CLOCK] = "task-clock",
+					       [JP_PERF_SW_DUMMY] = "dummy"};
+	const bool is_user = attrs->list[0].attr.flags & JP_PERF_ATTR_EXCLUDE_KERNEL;
+	const char *event_name =
+		attr->type == JP_PERF_TYPE_BREAKPOINT ? "breakpoint"
+		: attr->type == JP_PERF_TYPE_SOFTWARE && attr->config <= JP_PERF_SW_DUMMY
+			? software[attr->config]
+			: NULL;
+	char expected[32];
+
+	snprintf(expected, sizeof(expected), "%s%s", event_name ?: "", is_user ? ":u" : "");
+	return event_name && strnlen(name, size) < size && strcmp(name, expected) == 0;
+}
+
+enum jp_described jp_perf_compare_event_desc(const struct jp_perf_attrs *attrs,
+					     const unsigned char *bytes, uint64_t size)
+{
+	struct feature_rest remaining_bytes = {bytes, size};
+	enum jp_described difference = JP_DESCRIBED_ALIKE;
+	uint32_t count, attr_index, ids, length;
+
+	if (!read_word(attrs->swapped, &remaining_bytes, &count) ||
+	    !read_word(attrs->swapped, &remaining_bytes, &attr_index) || count != attrs->count)
+		return JP_DESCRIBED_OTHER;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct jp_perf_attr *attr = &attrs->list[i].attr;
+		const unsigned char *own_attr = take_bytes(&remaining_bytes, attr_index), *name;
+
+		if (!own_attr || !is_same_attr(attrs, own_attr, attr_index, attr) ||
+		    !read_word(attrs->swapped, &remaining_bytes, &ids) ||
+		    !read_word(attrs->swapped, &remaining_bytes, &length))
+			return JP_DESCRIBED_OTHER;
+		name = take_bytes(&remaining_bytes, length);
+		if (!name || !take_bytes(&remaining_bytes, ids * sizeof(uint64_t)))
+			return JP_DESCRIBED_OTHER;
+		if (!is_own_name(attrs, (const char *)name, length, attr))
+			difference = JP_DESCRIBED_OTHER_NAME;
+	}
+	return remaining_bytes.size ? JP_DESCRIBED_OTHER : difference;
+}
+
+enum { LENGTH = 8 /* bytes of an execution breakpoint on x86 */ };
+
+static void set_sampling(struct jp_perf_attr *own_attr, const struct jp_perf_attr *attr)
+{
+	const uint64_t deferred = JP_PERF_ATTR_DEFER_CALLCHAIN | JP_PERF_ATTR_DEFER_OUTPUT;
+
+	own_attr->sample_type |=
+		JP_PERF_SAMPLE_PERIOD | JP_PERF_SAMPLE_REGS_USER |
+		(attr->sample_type & (JP_PERF_SAMPLE_CALLCHAIN | JP_PERF_SAMPLE_STACK_USER));
+	own_attr->sample_regs_user = attr->sample_regs_user;
+	own_attr->sample_stack_user = attr->sample_stack_user;
+	if (!(own_attr->sample_type & JP_PERF_SAMPLE_CALLCHAIN))
+		return;
+	if (attr->sample_max_stack == JP_USUAL_MAX_STACK)
+		own_attr->sample_max_stack = JP_USUAL_MAX_STACK;
+	if (own_attr->flags & JP_PERF_ATTR_EXCLUDE_KERNEL)
+		own_attr->flags |= JP_PERF_ATTR_EXCLUDE_CALLCHAIN_KERNEL;
+	if (attr->flags & JP_PERF_ATTR_DEFER_CALLCHAIN)
+		own_attr->flags |= deferred;
+}
+
+static void set_clock(struct jp_perf_attr *own_attr, const struct jp_perf_attr *attr)
+{
+	own_attr->config = attr->config;
+	own_attr->sample_period = attr->sample_period;
+	own_attr->flags |= JP_PERF_ATTR_FREQ | JP_PERF_ATTR_INHERIT;
+	set_sampling(own_attr, attr);
+}
+
+static void set_breakpoint(struct jp_perf_attr *own_attr, const struct jp_perf_attr *attr)
+{
+	own_attr->sample_period = 1;
+	own_attr->bp_type = JP_PERF_BREAKPOINT_X;
+	own_attr->config1 = attr->config1;
+	own_attr->config2 = LENGTH;
+	own_attr->flags |= JP_PERF_ATTR_EXCLUDE_KERNEL | JP_PERF_ATTR_EXCLUDE_HV;
+	set_sampling(own_attr, attr);
+}
+
+static void set_sideband(struct jp_perf_attr *own_attr, const struct jp_perf_attr *attr)
+{
+	own_attr->config = JP_PERF_SW_DUMMY;
+	own_attr->flags |= JP_PERF_ATTR_INHERIT | JP_PERF_ATTR_MMAP | JP_PERF_ATTR_MMAP2 |
+			   JP_PERF_ATTR_COMM | JP_PERF_ATTR_COMM_EXEC | JP_PERF_ATTR_TASK |
+			   (attr->flags & JP_PERF_ATTR_MMAP_DATA);
+}
+
+bool jp_perf_is_own_attr(const struct jp_perf_attr *attr)
+{
+	const uint64_t kernel = JP_PERF_ATTR_EXCLUDE_KERNEL | JP_PERF_ATTR_EXCLUDE_HV;
+	struct jp_perf_attr own_attr = {
+		.type = attr->type,
+		.size = attr->size,
+		.sample_type = JP_PERF_SAMPLE_IDENTIFIER | JP_PERF_SAMPLE_IP | JP_PERF_SAMPLE_TID |
+			       JP_PERF_SAMPLE_TIME | JP_PERF_SAMPLE_CPU,
+		.read_format = JP_PERF_FORMAT_ID | (attr->read_format & JP_PERF_FORMAT_LOST),
+		.flags = JP_PERF_ATTR_DISABLED | JP_PERF_ATTR_SAMPLE_ID_ALL |
+			 JP_PERF_ATTR_USE_CLOCKID |
+			 (attr->flags & JP_PERF_ATTR_EXCLUDE_KERNEL ? kernel : 0) |
+			 (attr->flags & JP_PERF_ATTR_ENABLE_ON_EXEC),
+		.wakeup_events = attr->wakeup_events,
+		.clockid = JP_PERF_CLOCK_MONOTONIC,
+	};
+
+	if (attr->type == JP_PERF_TYPE_BREAKPOINT)
+		set_breakpoint(&own_attr, attr);
+	else if (attr->type == JP_PERF_TYPE_SOFTWARE && attr->config <= JP_PERF_SW_TASK_CLOCK)
+		set_clock(&own_attr, attr);
+	else
+		set_sideband(&own_attr, attr);
+	return memcmp(&own_attr, attr, sizeof(own_attr)) == 0;
 }

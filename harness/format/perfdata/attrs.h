@@ -8,6 +8,7 @@
 #include "harness/base/map.h"
 #include "harness/format/perfdata/decode.h"
 #include "harness/format/perfdata/format.h"
+#include "harness/format/perfdata/summary.h"
 
 /* The attrs of a file. Finds the attr that a record belongs to. */
 struct jp_perf_attr_entry {
@@ -42,3 +43,13 @@ bool jp_perf_is_monotonic(const struct jp_perf_attr *attr);
 /* Returns the index of the attr of @record, or -1 if it is unknown. */
 int64_t jp_perf_attrs_find(struct jp_perf_attrs *attrs, const struct jp_perf_record *record);
 void jp_perf_attrs_free(struct jp_perf_attrs *attrs);
+
+/* Compares the feature EVENT_DESC, @size bytes at @bytes, with the events of @attrs. Ignores ids,
+ * which a tool that rewrites a file may change. */
+enum jp_described jp_perf_compare_event_desc(const struct jp_perf_attrs *attrs,
+					     const unsigned char *bytes, uint64_t size);
+
+/* Returns whether @attr has the form that this project's captures request
+ * (harness/capture/events.c). Values that vary are recorded in other files of the run directory.
+ * Ignores the wakeup setting, which affects no record. */
+bool jp_perf_is_own_attr(const struct jp_perf_attr *attr);

@@ -10,9 +10,8 @@
 
 #include "harness/base/load.h"
 #include "harness/base/page.h"
-#include "harness/format/perfdata/described.h"
+#include "harness/format/perfdata/attrs.h"
 #include "harness/format/perfdata/format.h"
-#include "harness/format/perfdata/own_attr.h"
 #include "harness/format/perfdata/swap.h"
 
 /* Offsets: record header, pid, build id, its size, name. */

@@ -10,7 +10,7 @@
 
 #include "harness/base/cleanup.h"
 #include "harness/base/file.h"
-#include "harness/base/utf8.h"
+#include "harness/base/printable.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/format/perfdata/read.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "harness/base/error.h"
-#include "harness/base/word_set.h"
+#include "harness/base/arguments.h"
 
 /* Texts that stay in a perf.data and describe the machine where it was recorded. */
 struct jp_reduced {

@@ -17,7 +17,7 @@
 
 #include "harness/base/cleanup.h"
 #include "harness/base/lost_page.h"
-#include "harness/base/named_folder.h"
+#include "harness/base/trusted_path.h"
 #include "harness/base/own_machine.h"
 
 static struct jp_truth_header *header;

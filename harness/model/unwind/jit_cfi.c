@@ -7,7 +7,7 @@
 #include "harness/base/array.h"
 #include "harness/base/search.h"
 #include "harness/format/elf/cfi_check.h"
-#include "harness/format/jit/jit_frames.h"
+#include "harness/format/jit/jit_layout.h"
 
 enum {
 	ALIGN = 16,          /* bytes between the starts of functions */

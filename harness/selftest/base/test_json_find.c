@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Finding strings and numbers in foreign JSON, and detecting truncated JSON. */
-#include "harness/base/json_find.h"
+#include "harness/base/json.h"
 
 #include "harness/selftest/support/check.h"
 

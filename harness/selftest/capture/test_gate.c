@@ -10,7 +10,6 @@
 #include "harness/capture/recorder.h"
 #include "harness/capture/session.h"
 #include "harness/capture/snapshot.h"
-#include "harness/capture/worker.h"
 #include "harness/format/rundir/intervals.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/format/perfdata/read.h"

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Finding the case folders of a run directory. */
-#include "harness/outcome/case_folders.h"
+#include "harness/outcome/case_folder.h"
 
 #include "harness/selftest/support/scratch.h"
 
 static void check_folders(const char *label, const char *dir, const char *const *expected,
 			  size_t count)
 {
-	struct jp_case_folders folders = {.count = 0};
+	jp_cleanup_arguments struct jp_arguments folders = {0};
 	bool is_same = !jp_case_folders_find(&folders, dir) && folders.count == count;
 
 	for (size_t i = 0; is_same && i < count; i++)
-		is_same = !strcmp(folders.paths[i], expected[i]);
+		is_same = !strcmp(folders.list[i], expected[i]);
 	check(is_same, "%s", label);
-	jp_case_folders_free(&folders);
 }
 
 TEST(case_folders)
@@ -44,7 +43,6 @@ TEST(case_folders)
 	check_folders("cases are found two levels below the given folder", scratch_path("run/c"),
 		      (const char *[]){scratch_path("run/c/a/a")}, 1);
 	check_folders("a folder named case makes no case", scratch_path("run/d"), NULL, 0);
-	check(jp_case_folders_find(&(struct jp_case_folders){.count = 0},
-				   scratch_path("run/gone")) == -ENOENT,
+	check(jp_case_folders_find(&(struct jp_arguments){0}, scratch_path("run/gone")) == -ENOENT,
 	      "a missing folder is an error");
 }

@@ -7,7 +7,7 @@
 
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/made_events.h"
-#include "validators/shown_names.h"
+#include "validators/shown_reading.h"
 
 enum { PID = 9 };
 

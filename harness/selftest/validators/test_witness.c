@@ -3,7 +3,7 @@
  * faults. */
 #include <math.h>
 
-#include "harness/model/evidence/witness_room.h"
+#include "harness/model/evidence/witness.h"
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/judged.h"
 #include "harness/selftest/support/made_events.h"

@@ -2,7 +2,7 @@
 /* Tests merging the call frame information of many functions: records are accepted or refused by
  * function, and each points to its function. */
 #include "harness/format/elf/cfi_check.h"
-#include "harness/format/jit/jit_frames.h"
+#include "harness/format/jit/jit_layout.h"
 #include "harness/selftest/support/check.h"
 
 enum { SIZE = 0x20, FRAME = 0x5000, INDEX = 0x4000 };

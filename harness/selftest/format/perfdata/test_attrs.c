@@ -3,7 +3,6 @@
 #include <elf.h>
 
 #include "harness/format/perfdata/attrs.h"
-#include "harness/format/perfdata/own_attr.h"
 #include "harness/selftest/support/growth.h"
 
 enum {

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "harness/base/confine.h"
-#include "harness/format/shown/shown_index.h"
+#include "harness/format/shown/shown.h"
 #include "harness/selftest/support/scratch.h"
 
 #define HEAD "jitproof-shown 1\nreader perf 7.3.4\nfile perf.data\n"
