@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs programs and returns what they print as text."""
 
+import contextlib
 import os
 import subprocess
-from typing import Any, Sequence
+from typing import Any, Iterator, Sequence
+
+from ci.base import files
 
 
 def run(command: Sequence[str], **options: Any) -> "subprocess.CompletedProcess[str]":
@@ -43,22 +46,17 @@ def list_children() -> list[str]:
                 pass
         except ChildProcessError:
             return []
-        children = read_children()
+        children = ["%s:%d" % (name, pid) for pid, name, fields in read_stats()
+                    if fields[1] == str(os.getpid()) and fields[0] != "Z"]
     return children
 
 
-def read_children() -> list[str]:
-    children = []
+def read_stats() -> Iterator[tuple[int, str, list[str]]]:
+    """Yields (pid, name, the fields after the name) of each process, by /proc/PID/stat."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-                stat = file.read()
-        except OSError:
-            continue
-        name, _, remaining_fields = stat.rpartition(")")
-        if remaining_fields.split()[1] == str(os.getpid()) and remaining_fields.split()[0] != "Z":
-            children.append(name.partition("(")[2] + ":" + pid)
-    return children
+        with contextlib.suppress(OSError):
+            head, _, fields = files.read("/proc/%s/stat" % pid, "replace").rpartition(")")
+            yield int(pid), head.partition("(")[2], fields.split()
 
 
 def read_symbols(path: str) -> dict[str, int]:

@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process, status
 from ci.base.status import Missing, Refused
 from ci.soak import drivers, page
-from ci.soak.condition import Condition, Run, judge_again, find_metrics
+from ci.soak.condition import Condition, Run, find_metrics
 from ci.soak.conditions import CONDITIONS
 
 TREE = os.path.abspath(__file__ + "/../../..")
@@ -78,9 +78,6 @@ def run_once(known: Condition, number: int, options: argparse.Namespace,
                             "metrics": find_metrics(result)} for result in bad],
             "excused": [{"case": result["case"], "why": result["why"]} for result in results
                         if result["outcome"] in ("ERROR", "TIMEOUT") and result not in bad]}
-        if options.judge_with:
-            cases, worse = judge_again(options.judge_with, run.cases, known)
-            line["other"] = {"cases": cases, "bad": worse}
     return {**line, "seconds": round(time.monotonic() - start, 1)}
 
 
@@ -119,7 +116,7 @@ def run(options: argparse.Namespace) -> int:
     options.jitproof = options.jitproof or os.path.join(options.build, "jitproof")
     os.makedirs(options.folder, exist_ok=True)
     program = hashlib.sha256(files.read_bytes(options.jitproof)).hexdigest()
-    progress = page.Progress(options.folder, page.Identity(program, tuple(options.arguments)))
+    progress = page.Progress(options.folder, program, options.arguments)
     drivers.set_process(drivers.SUBREAPER, 1)
     skipped = dict[str, str]()
     for known, number in order_runs(chosen, options.runs, options.seed):
@@ -167,8 +164,6 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1,
                         help="seed of the order, of loop lengths and of stops (%(default)s)")
     parser.add_argument("--minutes", type=float, default=0, help="start no run after this time")
-    parser.add_argument("--judge-with", metavar="PROGRAM", help="let another jitproof judge each "
-                        "recording, and count its unexpected results on the page")
     parser.add_argument("--store", action="store_true", help="also write results/SOAK.md")
     return status.guard_command("soak", run)(parser.parse_args())
 

@@ -8,12 +8,11 @@ import random
 import re
 import signal
 import subprocess
-import sys
 import threading
 import time
 from typing import Any, Callable
 
-from ci.base import jsonl, process
+from ci.base import jsonl
 from ci.soak import drivers
 
 GOOD = ("PASS", "SKIP", "XFAIL")
@@ -141,19 +140,3 @@ def find_metrics(result: dict[str, Any]) -> list[str]:
             metrics.discard(exception["metric"])
             metrics.add("%s %s" % (exception["metric"], exception["cause"]))
     return sorted(metrics)
-
-
-def judge_again(program: str, cases: str, condition: Condition) -> tuple[int, list[str]]:
-    """Lets another jitproof judge the cases. Returns the number of its results, and the unexpected
-    ones."""
-    with contextlib.ExitStack() as stack:
-        path = os.path.join(drivers.make_folder(stack), "results")
-        result = process.run([os.path.abspath(program), "judge", "--results", path, cases])
-        if not os.path.exists(path) or not os.path.getsize(path):
-            print("soak: %s judge: status %d: %s" % (
-                os.path.basename(program), result.returncode, result.stderr.strip()[-200:]),
-                  file=sys.stderr)
-            return 0, []
-        results = [value for _, value in jsonl.read(path)]
-    return len(results), ["%s %s" % (one["outcome"], one["case"]) for one in results
-                          if not condition.is_expected(one)]

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from typing import Callable, Iterable, Iterator, Sequence
+from typing import Callable, Iterable, Sequence
 
 from ci.base import files, process
 from ci.base.status import Missing
@@ -28,24 +28,16 @@ def set_process(option: int, value: int) -> None:
         raise OSError(number, "prctl(%d): %s" % (option, os.strerror(number)))
 
 
-def read_stats() -> Iterator[tuple[int, str, list[str]]]:
-    """Yields (pid, name, the fields after the name) of each process, by /proc/PID/stat."""
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError):
-            head, _, fields = files.read("/proc/%s/stat" % pid, "replace").rpartition(")")
-            yield int(pid), head.partition("(")[2], fields.split()
-
-
 def find_session(session: int) -> list[int]:
     """Returns the running processes of a session, which may have several process groups."""
-    return [pid for pid, _, fields in read_stats() if fields[0] not in "ZX"
+    return [pid for pid, _, fields in process.read_stats() if fields[0] not in "ZX"
             and int(fields[3]) == session]
 
 
 def find_machines(root: int) -> list[int]:
     """Returns the children of a process that run QEMU."""
     machines = []
-    for pid, _, fields in read_stats():
+    for pid, _, fields in process.read_stats():
         with contextlib.suppress(OSError):
             words = files.read("/proc/%d/cmdline" % pid, "replace")
             if int(fields[1]) == root and "qemu-system" in words and "-kernel" in words:

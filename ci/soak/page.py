@@ -2,7 +2,6 @@
 """Stores the results of runs while they are made, and makes the page SOAK.md."""
 
 import collections
-import dataclasses
 import json
 import os
 import re
@@ -28,26 +27,18 @@ Measured at commit %s: %s.
 """
 
 
-@dataclasses.dataclass(frozen=True)
-class Identity:
-    """The program and its arguments, which must be the same for all runs that count."""
-    program: str  # sha256 of the file
-    arguments: tuple[str, ...]
-
-    def key(self) -> list[Any]:
-        return [self.program, list(self.arguments)]
-
-
 class Progress:
-    """The runs so far, stored in progress.jsonl with a line for each run."""
+    """The runs so far, stored in progress.jsonl with a line for each run. The program, by its
+    sha256, and its arguments must be the same for all runs that count."""
 
-    def __init__(self, folder: str, identity: Identity) -> None:
-        self.path, self.identity = os.path.join(folder, "progress.jsonl"), identity
+    def __init__(self, folder: str, program: str, arguments: list[str]) -> None:
+        self.path = os.path.join(folder, "progress.jsonl")
+        self.arguments, self.identity = arguments, [program, arguments]
         self.runs: dict[tuple[str, int], dict[str, Any]] = {}
         self.idle: dict[str, str] = {}  # outcomes of cases in idle runs
         if os.path.exists(self.path) and os.path.getsize(self.path):
             for _, line in jsonl.read(self.path):
-                if line["of"] == identity.key():
+                if line["of"] == self.identity:
                     self.count(line)
 
     def count(self, line: dict[str, Any]) -> None:
@@ -56,7 +47,7 @@ class Progress:
             self.idle.update(line["outcomes"])
 
     def add(self, line: dict[str, Any]) -> None:
-        line = {"of": self.identity.key(), **line}
+        line = {"of": self.identity, **line}
         self.count(line)
         with open(self.path, "a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
@@ -94,19 +85,6 @@ def format_reason(why: str) -> str:
     return " ".join(why.split())[:300].replace("|", "\\|")
 
 
-def describe_other(conditions: Sequence[Condition], progress: Progress) -> str:
-    """Describes the unexpected results of the program of --judge-with."""
-    runs = [run for condition in conditions for run in progress.get_runs(condition.name) if "other"
-            in run]
-    if not runs:
-        return ""
-    count = collections.Counter(result.split()[0] for run in runs for result in run["other"]["bad"])
-    return "\nThe other program judged %d of these recordings; unexpected with it: %s.\n" % (
-        sum(run["other"]["cases"] for run in runs),
-        ", ".join("%d %s" % (number, outcome) for outcome, number in sorted(count.items()))
-        or "none")
-
-
 def list_earlier(old_page: str, commit: str) -> list[str]:
     """Returns rows of the runs of earlier commits: those of @old_page, and a row of its own runs,
     unless they are of @commit."""
@@ -121,8 +99,7 @@ def make_page(conditions: Sequence[Condition], progress: Progress, skipped: dict
               commit: str, old_page: str = "") -> str:
     """@old_page: the page that this page replaces."""
     runs = [run for condition in conditions for run in progress.get_runs(condition.name)]
-    arguments = " ".join(progress.identity.arguments)
-    text = HEAD % (commit, "`jitproof run %s`" % arguments)
+    text = HEAD % (commit, "`jitproof run %s`" % " ".join(progress.arguments))
     text += "".join(format_row(condition.name, condition.about, progress.get_runs(condition.name))
                     for condition in conditions if progress.get_runs(condition.name))
     text += format_row("all", "", runs)
@@ -137,7 +114,7 @@ def make_page(conditions: Sequence[Condition], progress: Progress, skipped: dict
     if earlier:
         text += "\n| earlier commit | runs | cases | excused | unexpected |\n" \
             "|---|---|---|---|---|\n" + "".join(earlier)
-    return text + describe_other(conditions, progress)
+    return text
 
 
 def write_page(path: str, text: str) -> None:
