@@ -2,10 +2,12 @@
 /* Calling convention of emitted code on i386: edx points to the function's own step, whose fields
  * have 64 bits, but values that fit into 32 bits. The function preserves bp, and like any System V
  * function it may change eax, ecx and edx. It changes no other register. */
-#define WIDE      ""
-#define DEC_COUNT "\x49"
-#define ENDBR     "\xf3\x0f\x1e\xfb"
-#define STEP      2
+#define WIDE       ""
+#define DEC_COUNT  "\x49"
+#define ENDBR      "\xf3\x0f\x1e\xfb"
+#define STEP       2
+#define REG(name)  REG_E##name
+#define USER(name) e##name
 #include "workloads/arch/x86.h"
 
 /* Loads the word relative to the code's own address, which a call pushes. */
@@ -88,31 +90,6 @@ const struct jp_arch_elf jp_arch_elf = {
 int jp_arch_accepts_frame(uint64_t fp, uint64_t from)
 {
 	return 1;
-}
-
-void jp_arch_read_interrupted(const void *ucontext, uint64_t *ip, uint64_t *sp)
-{
-	const greg_t *regs = ((const ucontext_t *)ucontext)->uc_mcontext.gregs;
-
-	*ip = (uint32_t)regs[REG_EIP];
-	*sp = (uint32_t)regs[REG_ESP];
-}
-
-void jp_arch_clear_fp(void *ucontext)
-{
-	((ucontext_t *)ucontext)->uc_mcontext.gregs[REG_EBP] = 0;
-}
-
-int jp_arch_read_traced(int pid, uint64_t *ip, uint64_t *sp, uint64_t *bp)
-{
-	struct user_regs_struct regs;
-
-	if (ptrace(PTRACE_GETREGS, pid, NULL, &regs))
-		return -errno;
-	*ip = (uint32_t)regs.eip;
-	*sp = (uint32_t)regs.esp;
-	*bp = (uint32_t)regs.ebp;
-	return 0;
 }
 
 /* announce() has a pointer and two numbers of 64 bits as arguments. */

@@ -2,10 +2,12 @@
 #pragma once
 
 /* What x86-64 and i386 emit alike. The file of the architecture defines these bytes first:
- * WIDE      before an instruction with operands of a register's size
- * DEC_COUNT dec rcx or dec ecx
- * ENDBR     endbr64 or endbr32
- * STEP      number of the register with the address of the step: rdi or edx
+ * WIDE       before an instruction with operands of a register's size
+ * DEC_COUNT  dec rcx or dec ecx
+ * ENDBR      endbr64 or endbr32
+ * STEP       number of the register with the address of the step: rdi or edx
+ * REG(name)  index of a register in the context of a signal, REG_RIP or REG_EIP for IP
+ * USER(name) field of struct user_regs_struct, rip or eip for ip
  */
 #include <elf.h>
 #include <errno.h>
@@ -214,4 +216,29 @@ void jp_arch_push_return(struct jp_code *code)
 
 void jp_arch_pop_return(struct jp_code *code)
 {
+}
+
+void jp_arch_read_interrupted(const void *ucontext, uint64_t *ip, uint64_t *sp)
+{
+	const greg_t *regs = ((const ucontext_t *)ucontext)->uc_mcontext.gregs;
+
+	*ip = (uintptr_t)regs[REG(IP)];
+	*sp = (uintptr_t)regs[REG(SP)];
+}
+
+void jp_arch_clear_fp(void *ucontext)
+{
+	((ucontext_t *)ucontext)->uc_mcontext.gregs[REG(BP)] = 0;
+}
+
+int jp_arch_read_traced(int pid, uint64_t *ip, uint64_t *sp, uint64_t *bp)
+{
+	struct user_regs_struct regs;
+
+	if (ptrace(PTRACE_GETREGS, pid, NULL, &regs))
+		return -errno;
+	*ip = (uintptr_t)regs.USER(ip);
+	*sp = (uintptr_t)regs.USER(sp);
+	*bp = (uintptr_t)regs.USER(bp);
+	return 0;
 }

@@ -2,10 +2,12 @@
 /* Calling convention of emitted code on x86-64: rdi points to the function's own step. The function
  * preserves bp, and like any System V function it may change rdi and the other caller-saved
  * registers. It changes no other register and does not use the red zone below sp. */
-#define WIDE      "\x48"
-#define DEC_COUNT WIDE "\xff\xc9"
-#define ENDBR     "\xf3\x0f\x1e\xfa"
-#define STEP      7
+#define WIDE       "\x48"
+#define DEC_COUNT  WIDE "\xff\xc9"
+#define ENDBR      "\xf3\x0f\x1e\xfa"
+#define STEP       7
+#define REG(name)  REG_R##name
+#define USER(name) r##name
 #include "workloads/arch/x86.h"
 
 void jp_arch_load_word(struct jp_code *code, enum jp_word_use use)
@@ -85,31 +87,6 @@ int jp_arch_accepts_frame(uint64_t fp, uint64_t from)
 	const uint64_t user_end = (UINT64_C(1) << 47) - 4096;
 
 	return fp <= user_end - 2 * sizeof(fp);
-}
-
-void jp_arch_read_interrupted(const void *ucontext, uint64_t *ip, uint64_t *sp)
-{
-	const greg_t *regs = ((const ucontext_t *)ucontext)->uc_mcontext.gregs;
-
-	*ip = regs[REG_RIP];
-	*sp = regs[REG_RSP];
-}
-
-void jp_arch_clear_fp(void *ucontext)
-{
-	((ucontext_t *)ucontext)->uc_mcontext.gregs[REG_RBP] = 0;
-}
-
-int jp_arch_read_traced(int pid, uint64_t *ip, uint64_t *sp, uint64_t *bp)
-{
-	struct user_regs_struct regs;
-
-	if (ptrace(PTRACE_GETREGS, pid, NULL, &regs))
-		return -errno;
-	*ip = regs.rip;
-	*sp = regs.rsp;
-	*bp = regs.rbp;
-	return 0;
 }
 
 /* The second push of %rdi only aligns the stack. */
