@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from typing import Any
+from typing import Any, Callable
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
@@ -320,6 +320,18 @@ def bench_inject(jitproof: str, perf: str, folder: str, loads: int) -> None:
         sys.exit("bench: perf report shows different functions after jitproof inject")
 
 
+BENCHES: dict[str, Callable[[argparse.Namespace, str], None]] = {
+    "reading": lambda args, folder: bench_reading(args.jitproof, args.perf, args.node, folder,
+                                                  args.samples),
+    "dumps": lambda args, folder: bench_dumps(args.jitproof, args.perf, args.node, folder),
+    "unwinding": lambda args, folder: bench_unwinding(args.jitproof, args.perf, args.node, folder),
+    "depth": lambda args, folder: bench_depth(args.jitproof, folder),
+    "inject": lambda args, folder: bench_inject(args.jitproof, args.perf, folder, LOADS),
+    "storm": lambda args, folder: bench_storm(args.jitproof, folder),
+    "growth": lambda args, folder: growth.bench(args.jitproof, args.perf, folder),
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jitproof", default="build/jitproof",
@@ -327,29 +339,15 @@ def main() -> None:
     parser.add_argument("--perf", default=shutil.which("perf"))
     parser.add_argument("--node", default=shutil.which("node") or shutil.which("nodejs"))
     parser.add_argument("--samples", type=int, default=500000)
-    parser.add_argument("--only",
-                        choices=("reading", "dumps", "unwinding", "depth", "inject", "storm",
-                                 "growth"))
+    parser.add_argument("--only", choices=tuple(BENCHES))
     parser.add_argument("--folder", default="/dev/shm", help="a tmpfs with room for 2 GB")
     args = parser.parse_args()
     missing = [name for name in ("perf", "node") if not getattr(args, name)]
     if missing:
         sys.exit(f"bench needs {' and '.join(missing)} (see ci/setup)")
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:
-        if args.only in (None, "reading"):
-            bench_reading(args.jitproof, args.perf, args.node, folder, args.samples)
-        if args.only in (None, "dumps"):
-            bench_dumps(args.jitproof, args.perf, args.node, folder)
-        if args.only in (None, "unwinding"):
-            bench_unwinding(args.jitproof, args.perf, args.node, folder)
-        if args.only in (None, "depth"):
-            bench_depth(args.jitproof, folder)
-        if args.only in (None, "inject"):
-            bench_inject(args.jitproof, args.perf, folder, LOADS)
-        if args.only in (None, "storm"):
-            bench_storm(args.jitproof, folder)
-        if args.only in (None, "growth"):
-            growth.bench(args.jitproof, args.perf, folder)
+        for name in [args.only] if args.only else BENCHES:
+            BENCHES[name](args, folder)
 
 
 if __name__ == "__main__":

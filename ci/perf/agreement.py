@@ -139,8 +139,6 @@ class Mappings:
         return self.is_trampoline(pid, address - len(SIGRETURN))
 
 
-
-
 def get_last_common(pair: Pair) -> int:
     """Returns the address whose unwinding step gave different frames."""
     return pair.a[pair.common - 1] - (pair.common > 1) if pair.common else pair.a[0]
@@ -190,8 +188,6 @@ CLASSES: dict[str, Callable[[Pair, Mappings], bool]] = {
     "both guessed by rbp; perf knows no register since":
         lambda pair, _: pair.common >= pair.ours.get("guessed", len(pair.a) + 1),
 }
-
-
 
 
 def run_perf_script(perf: perf_tools.Perf, path: str, *options: str) -> Iterator[str]:
@@ -289,8 +285,6 @@ def pair_stacks(ours: dict[str, Any], theirs: Unwound, mappings: Mappings) -> Pa
     return Pair(ours, theirs, own_frames, b, common)
 
 
-
-
 class Comparison:
     def __init__(self) -> None:
         self.samples = self.same = self.deeper = self.shallower = self.merged = 0
@@ -364,7 +358,7 @@ def record(options: argparse.Namespace, folder: str, command: list[str]) -> str:
 
 
 def run(options: argparse.Namespace, perfs: list[perf_tools.Perf], name: str) -> bool:
-    """the sampled address is no return address, so it is not converted"""
+    """Compares the stacks of one program. Returns whether all differences are explained."""
     is_explained = True
     with tempfile.TemporaryDirectory(dir=options.folder, prefix="jitproof-") as folder:
         path = record(options, folder,

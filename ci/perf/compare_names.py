@@ -3,11 +3,9 @@
 for each process, both must name the same number of samples in user space."""
 
 import collections
-import json
 
-from ci.base import process
 from ci.base.status import Missing
-from ci.perf import perf_tools
+from ci.perf import compare_figures, perf_tools
 
 KERNEL = 1 << 63
 KNOWN = ((5, 10), (6, 1), (6, 12), (7, 2), (7, 3))
@@ -32,12 +30,10 @@ def count_by_perf(perf: perf_tools.Perf, path: str) -> dict[int, list[int]]:
 
 
 def count_by_judge(jitproof: str, path: str, version: tuple[int, ...]) -> dict[int, list[int]]:
-    result = process.run([jitproof, "judge", "--json", path], timeout=600)
-    if result.returncode:
-        raise Missing("judge: %s" % result.stderr)
     name = "%d.%d" % max(number for number in KNOWN if number <= max(version[:2], KNOWN[0]))
-    return {judged["pid"]: [judged["names"]["samples"], judged["names"]["named_by_perf"][name]]
-            for judged in json.loads(result.stdout)["processes"] if "names" in judged}
+    processes = compare_figures.read_judge(jitproof, path)["processes"]
+    return {pid: [judged["names"]["samples"], judged["names"]["named_by_perf"][name]]
+            for pid, judged in processes.items() if "names" in judged}
 
 
 def find_differences(perf: perf_tools.Perf, jitproof: str, path: str) -> list[str]:

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Iterable, NamedTuple
+from typing import Iterable
 import zlib
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
@@ -34,13 +34,6 @@ FAMILIES = ("samples", "frames", "native", "activations", "mappings", "tasks",
             "balanced", "harmless")
 PASSING = ("PASS", "XFAIL")
 BROKEN = ("CRASH", "HANG", "NOTHING")
-
-
-class Options(NamedTuple):
-    jitproof: str
-    top: str
-    seed: int
-    kinds: tuple[str, ...]
 
 
 for family in FAMILIES:
@@ -69,7 +62,8 @@ def hash_kind_and_case(kind: str, case: str, seed: int) -> int:
     return zlib.crc32(("%d %s %s" % (seed, kind, case)).encode())
 
 
-def try_case(name: str, options: Options, tried_kinds: frozenset[str]) -> list[report.Trial]:
+def try_case(name: str, options: argparse.Namespace,
+             tried_kinds: frozenset[str]) -> list[report.Trial]:
     """Tries all kinds on one case except those in @done."""
     case = Case(options.top, name, options.seed, options.jitproof)
     with Bench(options.jitproof, case) as bench:
@@ -92,7 +86,7 @@ def link_or_copy(source: str, target: str) -> str:
     return target
 
 
-def make_run(names: list[str], options: Options, target: str) -> int:
+def make_run(names: list[str], options: argparse.Namespace) -> int:
     """Writes a run directory with one alteration of each case: the first kind, in an order by the
     seed, that can alter the case."""
     for name in names:
@@ -100,7 +94,7 @@ def make_run(names: list[str], options: Options, target: str) -> int:
         kinds = sorted(options.kinds, key=lambda kind: hash_kind_and_case(kind, name, options.seed))
         with tempfile.TemporaryDirectory(prefix="tamper-make-") as case.scratch:
             changes = make_first_change(case, kinds)
-        folder = os.path.join(target, name)
+        folder = os.path.join(options.make, name)
         shutil.copytree(case.path(""), folder, copy_function=link_or_copy,
                         ignore=shutil.ignore_patterns(*changes))
         for file, content in changes.items():
@@ -166,15 +160,14 @@ class Progress:
         return frozenset(trial.kind for trial in self.trials if trial.case == case)
 
 
-def try_cases(names: list[str], options: Options, jobs: int, seconds: float,
-              progress: Progress) -> int:
-    """Tries all cases within @seconds (0: no limit). Returns how many cases were left out."""
-    waiting, end = collections.deque(names), time.monotonic() + (seconds or 1e9)
+def try_cases(names: list[str], options: argparse.Namespace, progress: Progress) -> int:
+    """Tries all cases, for options.seconds (0: no limit). Returns how many cases were left out."""
+    waiting, end = collections.deque(names), time.monotonic() + (options.seconds or 1e9)
     live = sys.stderr.isatty()
-    with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
+    with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
         running: set[concurrent.futures.Future[list[report.Trial]]] = set()
         while running or (waiting and time.monotonic() < end):
-            while waiting and len(running) < jobs and time.monotonic() < end:
+            while waiting and len(running) < options.jobs and time.monotonic() < end:
                 name = waiting.popleft()
                 running.add(pool.submit(try_case, name, options, progress.done(name)))
             ready, running = concurrent.futures.wait(
@@ -189,22 +182,21 @@ def try_cases(names: list[str], options: Options, jobs: int, seconds: float,
 
 
 def run(options: argparse.Namespace) -> int:
-    kinds = filter_names(KINDS, options.kind)
+    options.kinds = filter_names(KINDS, options.kind)
     if options.list:
-        print("\n".join(kinds))
+        print("\n".join(options.kinds))
         return 0
     with tempfile.TemporaryDirectory(prefix="tamper-run-") as folder:
-        top = options.dir or record_cases(options.jitproof, folder)
-        names = filter_names(find_cases(top), options.case)
-        if not kinds or not names:
+        options.top = options.dir or record_cases(options.jitproof, folder)
+        names = filter_names(find_cases(options.top), options.case)
+        if not options.kinds or not names:
             raise status.Refused("no kind or no case matches; see --list")
-        chosen = Options(options.jitproof, top, options.seed, tuple(kinds))
         if options.make:
-            return make_run(names, chosen, options.make)
+            return make_run(names, options)
         progress = Progress(options.progress)
-        failures = try_cases(names, chosen, options.jobs, options.seconds, progress)
+        failures = try_cases(names, options, progress)
     trials = [trial for trial in progress.trials if trial.case in names and trial.kind
-              in ("", *kinds)]
+              in ("", *options.kinds)]
     if failures:
         raise status.Unusable("%d cases are left; continue with the same --progress" % failures)
     if options.output:
