@@ -7,8 +7,6 @@
 
 #include "harness/base/array.h"
 #include "harness/base/map.h"
-#include "harness/base/number.h"
-#include "harness/base/path.h"
 #include "harness/base/text_pool.h"
 #include "harness/explain/changed_files.h"
 #include "harness/explain/code.h"

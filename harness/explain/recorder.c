@@ -4,7 +4,6 @@
 #include <ctype.h>
 
 #include "harness/base/number.h"
-#include "harness/format/elf/elf_symbols.h"
 
 bool jp_recorder_since(const struct jp_perfdata_summary *summary, uint32_t version)
 {

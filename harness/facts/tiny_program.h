@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-#include <stddef.h>
-
 #include "harness/facts/fact.h"
 
 /*

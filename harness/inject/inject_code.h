@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "harness/base/error.h"
 #include "harness/base/text_pool.h"
 #include "harness/format/perfdata/decode.h"
 #include "harness/inject/inject_summary.h"

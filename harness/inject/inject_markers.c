@@ -10,7 +10,6 @@
 
 #include "harness/base/array.h"
 #include "harness/base/cleanup.h"
-#include "harness/base/number.h"
 #include "harness/base/sort.h"
 #include "harness/model/space/mapping_name.h"
 

@@ -2,7 +2,6 @@
 #include "harness/report/screen.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>

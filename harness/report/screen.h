@@ -2,7 +2,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stdio.h>
 
 #include "harness/outcome/outcome.h"
 

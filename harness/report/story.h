@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-#include "harness/base/error.h"
 #include "harness/outcome/outcome.h"
 
 /* Prints to standard output the story of a judged case in the folder @dir, in lines of at most
