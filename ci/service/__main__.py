@@ -45,7 +45,7 @@ def summarize_run(title: str, path: str, status: int) -> Iterator[str]:
         for result in unexpected:
             first, *other_lines = result["why"].splitlines() or [""]
             yield (f"| `{result['case']}` | {result['outcome']} | {escape_cell(first)}"
-                   f"{f' (+{len(other_lines)} other_lines)' if other_lines else ''} |")
+                   f"{f' (+{len(other_lines)} more)' if other_lines else ''} |")
         yield f"\nIn the artifact, `jitproof show '{unexpected[0]['case']}' run` shows why.\n"
 
 
