@@ -3,10 +3,12 @@
 
 import contextlib
 import os
+import shutil
 import subprocess
 from typing import Any, Iterator, Sequence
 
 from ci.base import files
+from ci.base.status import Missing
 
 
 def run(command: Sequence[str], **options: Any) -> "subprocess.CompletedProcess[str]":
@@ -28,6 +30,14 @@ def run_or_raise(command: Sequence[str], **more: Any) -> str:
             " ".join([os.path.basename(command[0]), *command[1:2]]), result.returncode,
             (result.stderr or "").strip()[-300:]))
     return result.stdout
+
+
+def find_program(program: str) -> str:
+    """Returns the path of a program, or raises Missing."""
+    path = shutil.which(program)
+    if not path:
+        raise Missing("%s is not installed" % program)
+    return path
 
 
 def compile_c(source: str, path: str, *options: str, language: str = "c") -> None:

@@ -5,7 +5,6 @@ import ctypes
 import json
 import os
 import re
-import shutil
 import sys
 from typing import Any, Iterator
 
@@ -133,8 +132,7 @@ def show_memory(context: Context) -> Iterator[Shown]:
 
 @finding("gcc.epilogue")
 def show_epilogue(context: Context) -> Iterator[Shown]:
-    if not shutil.which("readelf"):
-        raise Missing("readelf is not installed")
+    process.find_program("readelf")
     rows = [line for line in process.run(["readelf", "-wF", context.jitproof], timeout=60)
             .stdout.splitlines() if re.match(r"[0-9a-f]+ rsp\+8 ", line)]
     popped = [line for line in rows if re.search(r" c-(16|24|32|40|48|56)\b", line)]

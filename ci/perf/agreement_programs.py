@@ -5,7 +5,6 @@ A function raises Missing if its program is not installed.
 """
 
 import os
-import shutil
 
 from ci.base import files, process
 from ci.base.status import Missing
@@ -162,9 +161,7 @@ done
 
 
 def find_program(name: str) -> str:
-    path = shutil.which(name)
-    if not path:
-        raise Missing("%s is not installed" % name)
+    path = process.find_program(name)
     # A wrapper script would add its own process to the recording.
     with open(path, "rb") as file:
         if file.read(4) != b"\x7fELF":

@@ -80,9 +80,7 @@ def read_version(path: str) -> str:
 
 
 def find_installed() -> Perf:
-    path = shutil.which("perf")
-    if not path:
-        raise Missing("perf is not installed")
+    path = process.find_program("perf")
     return Perf(INSTALLED, read_version(path), path)
 
 

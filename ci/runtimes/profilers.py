@@ -12,7 +12,6 @@ import argparse
 import json
 import math
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -42,8 +41,7 @@ def make_python_command(_: str) -> list[str]:
 
 def make_java_command(scratch: str) -> list[str]:
     for program in ("javac", "java"):
-        if not shutil.which(program):
-            raise Missing("%s is not installed" % program)
+        process.find_program(program)
     process.run_or_raise(["javac", "-d", scratch, os.path.join(PROGRAMS, "Shares.java")],
                          timeout=120)
     return ["java", "-cp", scratch, "Shares"]

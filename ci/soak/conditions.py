@@ -53,13 +53,6 @@ while True:
 """
 
 
-def find_program(program: str) -> str:
-    path = shutil.which(program)
-    if not path:
-        raise Missing("this machine has no %s" % program)
-    return path
-
-
 def require_root() -> None:
     if os.geteuid():
         raise Missing("only root can prepare this")
@@ -68,7 +61,7 @@ def require_root() -> None:
 def run_by(*words: str) -> Callable[[Run], None]:
     """Runs jitproof by another command, such as nice."""
     def prepare(run: Run) -> None:
-        run.words = [find_program(words[0]), *words[1:]]
+        run.words = [process.find_program(words[0]), *words[1:]]
         result = process.run([*run.words, "true"])
         if result.returncode:
             raise Missing("%s: %s" % (words[0], result.stderr.strip()))
@@ -131,7 +124,7 @@ def press_disk(run: Run) -> None:
 
 
 def run_perf(run: Run) -> None:
-    perf = find_program("perf")
+    perf = process.find_program("perf")
     child = drivers.start_process(
         run.stack, [perf, "record", "-a", "-g", "-e", "cpu-clock", "-F", "999", "-o", "/dev/null"],
         signal.SIGINT)
@@ -144,7 +137,7 @@ def run_as_user(run: Run) -> None:
     """Runs a copy of the program that an ordinary user may read."""
     require_root()
     paranoid = files.read(PARANOID)
-    run.words = [find_program("setpriv"), "--reuid=%d" % NOBODY, "--regid=%d" % NOBODY,
+    run.words = [process.find_program("setpriv"), "--reuid=%d" % NOBODY, "--regid=%d" % NOBODY,
                  "--clear-groups",
                  "--no-new-privs"]
     try:

@@ -29,8 +29,7 @@ class Registry:
 
     def run(self, command: Sequence[str], home: str, **more: str) -> None:
         """Runs a client in @home. @more: environment variables. Raises Missing if it fails."""
-        if not shutil.which(command[0]):
-            raise Missing("%s is not installed" % command[0])
+        process.find_program(command[0])
         result = process.run(command, cwd=home, env={**os.environ, **more}, timeout=BUILD_TIMEOUT_S)
         if result.returncode:
             text = remove_addresses((result.stderr or result.stdout).strip())
