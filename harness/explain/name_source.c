@@ -113,17 +113,39 @@ static bool is_named_in_namespace(const struct jp_name_case *name_case, const st
 	       (search->named < RESERVED_PIDS && search->covers * 2 > name_case->loss->nr_addrs);
 }
 
+/* Returns whether the loss's process forked process @pid, or an ancestor of it, which has called no
+ * exec since. perf asks for the map of the process that mapped the code, not for the child's. */
+static bool is_descendant(const struct jp_name_case *name_case, uint32_t pid)
+{
+	enum { GENERATIONS = 64 };
+	const struct jp_name_process *process = jp_name_losses_process(name_case->losses, pid);
+
+	for (int i = 0; i < GENERATIONS && process && process->parent && !process->execed; i++) {
+		if (process->parent == name_case->loss->pid)
+			return true;
+		process = jp_name_losses_process(name_case->losses, process->parent);
+	}
+	return false;
+}
+
 /* Blames the map of a relative, unless the process itself wrote it in a pid namespace. */
 static bool blame_relative(const struct jp_name_case *name_case, const struct search *search)
 {
 	const struct jp_name_loss *loss = name_case->loss;
-	const uint32_t sibling = find_sibling(name_case, search->named);
+	const bool child = is_descendant(name_case, search->named);
+	const uint32_t sibling = child ? 0 : find_sibling(name_case, search->named);
 	struct jp_blame *blame;
 
-	if (!sibling && is_named_in_namespace(name_case, search))
+	if (!child && !sibling && is_named_in_namespace(name_case, search))
 		return false;
 	blame = jp_blame_inherited(name_case, search->named, search->covers);
-	if (sibling)
+	if (child)
+		jp_blame_evidence(blame,
+				  "pid %" PRIu32 " forked pid %" PRIu32
+				  ", which runs the inherited code; perf asks for the map of the "
+				  "process that mapped it: `perf script -i %s --show-task-events`",
+				  loss->pid, search->named, name_case->view->path);
+	else if (sibling)
 		jp_blame_evidence(blame,
 				  "pid %" PRIu32 " has code at the same addresses, so one process "
 				  "forked both: `perf script -i %s --show-mmap-events`",

@@ -297,6 +297,19 @@ class PerfMaps(Explained):
         self.add_records(self.perf.comm(PID, PID, "java", 9, executed=True))
         self.assertNotIn("map-partial", [one["id"] for one in self.find_causes()])
 
+    def test_map_of_a_child(self) -> None:
+        """The child runs code that its parent mapped, and alone writes a map. perf asks for the
+        parent's."""
+        self.write_map((CODE, 0x1000, "all"), pid=77)
+        self.add_records(self.perf.comm(PID, PID, "java", 3, executed=True))
+        self.add_map("//anon")
+        self.add_records(self.perf.fork(77, PID, 20))
+        for number in range(SAMPLES):
+            self.add_sample(CODE + 4, pid=77, time=100 + 1000 * number)
+        found = self.expect_cause("map-partial", file="/tmp/perf-77.map")
+        self.assertIn("pid 4711 forked pid 77", found["evidence"][2])
+        self.assertIn("cp /tmp/perf-77.map /tmp/perf-4711.map", found["remedy"])
+
     def add_namespaces(self, pid: int, mount: int, time: int) -> None:
         body = struct.pack("<IIQ", pid, pid, 7)
         for index in range(7):
