@@ -18,6 +18,7 @@ from ci.labelled.of_engines import (
 from ci.labelled.of_runtimes import (
     add, CHAINS, DUMP, DUMPS, KEEP, LIB, prepare_java, run_node, run_python, run_script)
 from ci.labelled.recipe import Prepare, register
+from harness.selftest.support import run_directory as rd
 
 
 def run_wrong(*options: str) -> Prepare:
@@ -132,6 +133,17 @@ def kill_node(bench: Bench) -> None:
     os.kill(int(re.findall(r"\d+", os.path.basename(name))[0]), signal.SIGKILL)
     started.communicate(timeout=60)
     bench.inject("6.1")
+
+
+def keep_map_of_child(bench: Bench) -> None:
+    """Keeps the map of a process that has samples, but no mapping records."""
+    pids = {one.pid for one in rd.PerfData.load(bench.data).samples()}
+    bench.extra += filter(os.path.exists, ("/tmp/perf-%d.map" % pid for pid in pids))
+
+
+# perf asks for the map of the parent, which mapped the code.
+add("map-of-child-6.1", "stacks:- names:map-partial", lambda bench: [
+    bench.build("parent", programs.MAP_OF_CHILD, *WITH_FP), "1200"], after=keep_map_of_child)
 
 
 @register("java-17-restarted-6.12", "stacks:- names:map-stale")
