@@ -113,8 +113,9 @@ static bool is_named_in_namespace(const struct jp_name_case *name_case, const st
 	       (search->named < RESERVED_PIDS && search->covers * 2 > name_case->loss->nr_addrs);
 }
 
-/* Returns whether the loss's process forked process @pid, or an ancestor of it, which has called no
- * exec since. perf asks for the map of the process that mapped the code, not for the child's. */
+/* Returns whether the loss's process forked process @pid, or an ancestor of it, after its last
+ * exec, and @pid has called no exec since. perf asks for the map of the process that mapped the
+ * code, not for the child's. */
 static bool is_descendant(const struct jp_name_case *name_case, uint32_t pid)
 {
 	enum { GENERATIONS = 64 };
@@ -122,7 +123,7 @@ static bool is_descendant(const struct jp_name_case *name_case, uint32_t pid)
 
 	for (int i = 0; i < GENERATIONS && process && process->parent && !process->execed; i++) {
 		if (process->parent == name_case->loss->pid)
-			return true;
+			return process->forked > name_case->process->execed;
 		process = jp_name_losses_process(name_case->losses, process->parent);
 	}
 	return false;

@@ -310,6 +310,14 @@ class PerfMaps(Explained):
         self.assertIn("pid 4711 forked pid 77", found["evidence"][2])
         self.assertIn("cp /tmp/perf-77.map /tmp/perf-4711.map", found["remedy"])
 
+    def test_map_of_a_child_from_before_an_exec(self) -> None:
+        """The child cannot have inherited code that the parent mapped after a later exec."""
+        self.write_map((CODE, 0x1000, "all"), pid=77)
+        self.add_records(self.perf.fork(77, PID, 2),
+                         self.perf.comm(PID, PID, "java", 3, executed=True))
+        self.add_memory()
+        self.expect_cause("pid-namespace-map", file="/tmp/perf-77.map")
+
     def add_namespaces(self, pid: int, mount: int, time: int) -> None:
         body = struct.pack("<IIQ", pid, pid, 7)
         for index in range(7):
