@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Converts a case's perf.data into the stream that a profiler without a perf.data would write."""
 
+import bisect
 import collections
 import io
 import os
@@ -14,6 +15,7 @@ from harness.selftest.support import run_directory as rd
 from harness.selftest.support.run_directory import Truth
 
 KERNEL = 0xffffffff  # pid of the kernel's mappings, in MMAP2 records since perf 7.3
+PAGE_BITS = 12
 FORK = 1  # cause in a PROCESS_START record of a truth
 NamesOf = Callable[[int, int, int], str | None]
 
@@ -35,20 +37,26 @@ class Names:
             load = loads[slot[6]]
             self.places.append((slot[4], slot[2], slot[7], load[7], texts[load[8] >> 32]))
         self.places.sort()
+        self.by_page: dict[tuple[int, int], list[tuple[int, int, int, int, str]]] = {}
+        for place in self.places:
+            _, pid, start, size, _ = place
+            for page in range(start >> PAGE_BITS, (start + size - 1 >> PAGE_BITS) + 1):
+                self.by_page.setdefault((pid, page), []).append(place)
         # A forked child inherits its parent's code.
         self.forks = {slot[2]: (slot[6] & 0xffffffff, slot[4])
                       for slot in map(truth.get, truth.find(Truth.PROCESS_START))
                       if slot[7] == FORK}
 
     def name_at(self, pid: int, address: int, time: int) -> str | None:
-        result = None
-        for loaded, owner, start, size, text in self.places:
-            if loaded <= time and owner == pid and start <= address < start + size:
-                result = text
-        if not result and pid in self.forks:
+        places = self.by_page.get((pid, address >> PAGE_BITS), [])
+        for index in range(bisect.bisect(places, (time + 1,)) - 1, -1, -1):
+            _, _, start, size, text = places[index]
+            if start <= address < start + size:
+                return text
+        if pid in self.forks:
             parent, forked = self.forks[pid]
             return self.name_at(parent, address, min(time, forked))
-        return result
+        return None
 
 
 def format_permissions(record: rd.Map) -> str:

@@ -91,6 +91,11 @@ class Cursor:
         self.at += struct.calcsize("<" + layout)
         return values if len(values) > 1 else values[0]
 
+    def read_words(self, count: int) -> tuple[int, ...]:
+        """Reads @count words of 64 bits."""
+        self.at += 8 * count
+        return struct.unpack_from(f"<{count}Q", self.raw, self.at - 8 * count)
+
     def bytes(self, size: int) -> bytes:
         self.at += size
         return bytes(self.raw[self.at - size:self.at])
@@ -195,11 +200,12 @@ class Sample(Record):
                 one[bit] = cursor.read("Q")
         self.one = one
         if kind & CALLCHAIN:
-            self.chain = [cursor.read("Q") for _ in range(cursor.read("Q"))]
+            self.chain = [*cursor.read_words(cursor.read("Q"))]
         if kind & REGS_USER:
             self.abi = cursor.read("Q")
             if self.abi:
-                self.regs = {number: cursor.read("Q") for number in attr.registers()}
+                numbers = attr.registers()
+                self.regs = dict(zip(numbers, cursor.read_words(len(numbers))))
         if kind & STACK_USER:
             self.asked = cursor.read("Q")
             raw = cursor.bytes(self.asked)
@@ -250,10 +256,8 @@ class Sample(Record):
         if kind & CALLCHAIN:
             raw += struct.pack(f"<Q{len(self.chain)}Q", len(self.chain), *self.chain)
         if kind & REGS_USER:
-            raw += struct.pack("<Q", self.abi)
-            if self.abi:
-                for number in self.attr.registers():
-                    raw += struct.pack("<Q", self.regs[number])
+            numbers = self.attr.registers() if self.abi else ()
+            raw += struct.pack(f"<Q{len(numbers)}Q", self.abi, *map(self.regs.__getitem__, numbers))
         if kind & STACK_USER:
             raw += struct.pack("<Q", self.asked)
             if self.asked:
