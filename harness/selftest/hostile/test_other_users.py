@@ -223,7 +223,18 @@ class Folders(other_users.OtherUsers):
         self.check_temporary(self.attacker_path("link"))
 
 
-class Code(other_users.OtherUsers):
+class Planting(other_users.OtherUsers):
+    def plant_program(self, *names: str, text: str = "#!/bin/sh\n: > %s\n") -> str:
+        """Creates a program of the attacker; returns the file that exists once it has run."""
+        path = self.attacker_path(*names)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        files.write(path, text % self.place("ran"))
+        os.chmod(path, 0o755)
+        self.hand_over(self.theirs)
+        return self.place("ran")
+
+
+class Code(Planting):
     def test_adapters(self) -> None:
         """A jitproof below the attacker's folder loads no adapter from there."""
         os.makedirs(self.attacker_path("bin"))
@@ -238,15 +249,6 @@ class Code(other_users.OtherUsers):
             self.run_it("run", "-o", self.place(case.replace("/", "-")), case, timeout=240,
                         program=self.attacker_path("bin", "jitproof"))
         self.assertFalse(os.path.exists(plant_program))
-
-    def plant_program(self, *names: str, text: str = "#!/bin/sh\n: > %s\n") -> str:
-        """Creates a program of the attacker; returns the file that exists once it has run."""
-        path = self.attacker_path(*names)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        files.write(path, text % self.place("ran"))
-        os.chmod(path, 0o755)
-        self.hand_over(self.theirs)
-        return self.place("ran")
 
     def check_adapter(self, ran: str, *arguments: str, **more: Any) -> str:
         """Starts an adapter; no program of the attacker may run."""
@@ -377,8 +379,14 @@ class Code(other_users.OtherUsers):
         self.assertIn("not trusted", output)
 
 
-class Root(other_users.OtherUsers):
+class Root(Planting):
     """Tests attacks that are possible only against root."""
+
+    def make_search_path(self) -> str:
+        """Creates a folder with Python, and without perf, so that an adapter does not record."""
+        own = self.make_victim_folder("own", 0o755)
+        os.symlink(sys.executable, os.path.join(own, "python3"))
+        return own
 
     def test_temporary_folder_of_adapters(self) -> None:
         """TMPDIR is the attacker's; the adapter would use it, jitproof itself does not."""
@@ -392,18 +400,16 @@ class Root(other_users.OtherUsers):
     def test_programs_by_variables(self) -> None:
         """Variables that sudo may keep name a program or a folder of the attacker."""
         for names in (("perf",), ("peers", "bin", "perf")):
-            os.makedirs(os.path.dirname(self.attacker_path(*names)), exist_ok=True)
-            files.write(self.attacker_path(*names), "#!/bin/sh\n: > %s\n" % self.place("ran"))
-            os.chmod(self.attacker_path(*names), 0o755)
-        self.hand_over(self.theirs)
+            ran = self.plant_program(*names)
+        own = self.make_search_path()
         for name, path in (("JITPROOF_PERF", "perf"), ("JITPROOF_SAMPLY", "perf"),
                            ("JITPROOF_SAMPLY", "./perf")):
             adapter = name.partition("_")[2].lower()
             with self.subTest(name):
                 result = self.run_it("adapter", "check", adapter, timeout=240, cwd=self.theirs,
-                                     environment={name: path if "/" in path else
+                                     environment={"PATH": own, name: path if "/" in path else
                                                   self.attacker_path(path)})
-                self.assertFalse(os.path.exists(self.place("ran")))
+                self.assertFalse(os.path.exists(ran))
                 self.assertIn("is left out", result.stderr)
         os.rename(self.attacker_path("peers", "bin", "perf"),
                   self.attacker_path("peers", "bin", "samply"))
@@ -413,26 +419,23 @@ class Root(other_users.OtherUsers):
         for peers in (self.attacker_path("peers"), self.place("peers")):
             with self.subTest(peers):
                 result = self.run_it("adapter", "check", "samply", timeout=240,
-                                     environment={"JITPROOF_PEERS": peers})
-                self.assertFalse(os.path.exists(self.place("ran")))
+                                     environment={"PATH": own, "JITPROOF_PEERS": peers})
+                self.assertFalse(os.path.exists(ran))
                 self.assertIn("is left out", result.stderr)
 
     def test_search_path(self) -> None:
         """PATH begins with the attacker's folder, the working directory, or a shared folder."""
         for name in ("python3", "perf"):
-            path = self.plant_file(name, lambda to: files.write(to, "#!/bin/sh\n: > %s\n"
-                                                                % self.place("ran")))
-            os.chmod(path, 0o755)
+            ran = self.plant_program(name)
         os.mkdir(self.place("anyone's"))
         os.chmod(self.place("anyone's"), 0o1777)
-        # The adapter finds Python here, and no perf, so that it does not record.
-        os.symlink(sys.executable, os.path.join(self.make_victim_folder("own", 0o755), "python3"))
+        own = self.make_search_path()
         for folder in (self.theirs, "", ".", self.place("anyone's")):
             for name in ("python3", "perf"):
                 shutil.copy(self.attacker_path(name), self.place("anyone's", name))
             result = self.run_it("adapter", "check", "perf", timeout=240, cwd=self.theirs,
-                                 environment={"PATH": f"{folder}:{self.place('own')}"})
-            self.assertFalse(os.path.exists(self.place("ran")))
+                                 environment={"PATH": f"{folder}:{own}"})
+            self.assertFalse(os.path.exists(ran))
             self.assertIn("of PATH is left out", result.stderr)
 
 
