@@ -16,7 +16,17 @@ FORK, COMM = rd.FORK, rd.COMM
 CONFIG = 8  # offset in struct perf_event_attr
 
 
-class Attached(Recorded):
+class TwoClocks(Recorded):
+    def add_second_clock(self, sample: int) -> None:
+        """Adds an event that counts another clock, and took the sample of this index."""
+        second = copy.deepcopy(self.perf.attrs[0])
+        struct.pack_into("<Q", second.raw, CONFIG, 1)
+        second.ids = [1 << 40]
+        self.perf.attrs.append(second)
+        self.perf.samples()[sample].id = second.ids[0]
+
+
+class Attached(TwoClocks):
     """jitproof's own capture, attached to a process with two threads."""
 
     fixture = "clock"
@@ -48,11 +58,7 @@ class Attached(Recorded):
 
     def test_second_clock(self) -> None:
         """Another profiler may sample a second clock; jitproof's captures have one."""
-        second = copy.deepcopy(self.perf.attrs[0])
-        struct.pack_into("<Q", second.raw, CONFIG, 1)
-        second.ids = [1 << 40]
-        self.perf.attrs.append(second)
-        self.perf.samples()[7].id = second.ids[0]
+        self.add_second_clock(7)
         self.state_requests()
         self.facts.pop("event", None)
         self.expect_pass()
@@ -94,16 +100,12 @@ class Attached(Recorded):
             self.perf.records.insert(where, removed)
 
 
-class Witnessed(Recorded):
+class Witnessed(TwoClocks):
     fixture = "witness"
 
     def test_second_clock_samples_first(self) -> None:
         """The witness is compared with the clock that the runner requested."""
-        second = copy.deepcopy(self.perf.attrs[0])
-        struct.pack_into("<Q", second.raw, CONFIG, 1)
-        second.ids = [1 << 40]
-        self.perf.attrs.append(second)
-        self.perf.samples()[0].id = second.ids[0]
+        self.add_second_clock(0)
         self.assertNotIn("# cpu.samples", self.judge()[1])
 
 

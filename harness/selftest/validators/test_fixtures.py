@@ -74,16 +74,23 @@ class Switching(Recorded):
 
     fixture = "clock"
 
-    def find_libc(self) -> int:
-        """Returns an address in native code."""
-        return next(one.start for one in self.perf.maps() if "/libc.so" in one.name) + 16
+    def move_to_libc(self, samples: list[rd.Sample]) -> None:
+        """Moves samples to an address in native code."""
+        address = next(one.start for one in self.perf.maps() if "/libc.so" in one.name) + 16
+        for sample in samples:
+            sample.ip = sample.regs[rd.X86_IP] = sample.chain[sample.user()] = address
+
+    def stop_before(self, sample: rd.Sample) -> None:
+        """States that the capture stopped just before @sample."""
+        self.facts["stopped"] = str(sample.time - 1)
+        self.add_watched_cpus()
+        self.substitute("watched", "^ending .*$", "ending " + self.facts["stopped"])
 
     def test_opening_takes_its_time(self) -> None:
         """Samples before `sampling` are excused from `first_enabled` on."""
         samples = self.perf.samples()
         early, first = 40, samples[0].time
-        for sample in samples[:early]:
-            sample.ip = sample.regs[rd.X86_IP] = sample.chain[sample.user()] = self.find_libc()
+        self.move_to_libc(samples[:early])
         self.facts["sampling"] = str(samples[early].time - 1)
         self.substitute("watched", "^begun .*$", "begun " + self.facts["sampling"])
         self.add_watched_cpus()
@@ -101,12 +108,9 @@ class Switching(Recorded):
 
     def test_single_late_sample(self) -> None:
         """One of 351 samples comes after `stopped`, and the events were off by then."""
-        samples = self.perf.samples()
-        last = samples[-1]
-        last.ip = last.regs[rd.X86_IP] = last.chain[last.user()] = self.find_libc()
-        self.facts["stopped"] = str(samples[-2].time)
-        self.add_watched_cpus()
-        self.substitute("watched", "^ending .*$", "ending " + self.facts["stopped"])
+        last = self.perf.samples()[-1]
+        self.move_to_libc([last])
+        self.stop_before(last)
         self.expect_only(self.expect_fail(self.match_count(1, "samples", "outside")), "samples")
         self.put_text("watched", self.read_text("watched") + "silent %d\n" % last.time)
         self.expect_pass()
@@ -115,11 +119,8 @@ class Switching(Recorded):
         """Samples after `stopped` are excused until `silent`, when the last event is off."""
         samples = self.perf.samples()
         late, last = 40, samples[-1].time
-        for sample in samples[-late:]:
-            sample.ip = sample.regs[rd.X86_IP] = sample.chain[sample.user()] = self.find_libc()
-        self.facts["stopped"] = str(samples[-late].time - 1)
-        self.add_watched_cpus()
-        self.substitute("watched", "^ending .*$", "ending " + self.facts["stopped"])
+        self.move_to_libc(samples[-late:])
+        self.stop_before(samples[-late])
         path, text = self.get_path("watched"), self.read_text("watched")
         self.expect_only(self.expect_fail(self.match_count(late, "samples", "outside")), "samples")
         files.write(path, text + "silent %d\n" % last)

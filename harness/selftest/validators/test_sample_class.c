@@ -75,11 +75,6 @@ static enum jp_sample_where place_near(const struct jp_evidence *evidence, uint6
 	return jp_sample_facts(&facts, &event, true, 0x9000, activation->sp - 600).place;
 }
 
-static enum jp_sample_where get_native_place(const struct jp_evidence *evidence, uint64_t time)
-{
-	return place_near(evidence, time, NULL);
-}
-
 /* A handler states that it waited from 450 to 550. It can run from the last sample of code before
  * to the first one after. */
 static void test_samples_near_a_wait(void)
@@ -125,18 +120,18 @@ static void test_samples_at_borders(void)
 	struct jp_evidence evidence = {.truth = truth,
 				       .witnessed = {.samples = samples, .count = 3}};
 
-	check(get_native_place(&evidence, 50) == JP_IN_NONE, "before the activation");
-	check(get_native_place(&evidence, 200) == JP_IN_EDGE,
+	check(place_near(&evidence, 50, NULL) == JP_IN_NONE, "before the activation");
+	check(place_near(&evidence, 200, NULL) == JP_IN_EDGE,
 	      "before the witness's first sample of code");
-	check(get_native_place(&evidence, 400) == JP_INSIDE &&
-		      get_native_place(&evidence, 600) == JP_INSIDE,
+	check(place_near(&evidence, 400, NULL) == JP_INSIDE &&
+		      place_near(&evidence, 600, NULL) == JP_INSIDE,
 	      "between two samples of code");
-	check(get_native_place(&evidence, 800) == JP_IN_EDGE,
+	check(place_near(&evidence, 800, NULL) == JP_IN_EDGE,
 	      "after the witness's last sample of code");
 	evidence.witnessed.count = 0;
-	check(get_native_place(&evidence, 200) == JP_INSIDE, "without a witness");
+	check(place_near(&evidence, 200, NULL) == JP_INSIDE, "without a witness");
 	strcpy(evidence.witnessed.denied, "EINVAL");
-	check(get_native_place(&evidence, 600) == JP_IN_EDGE, "with a denied witness");
+	check(place_near(&evidence, 600, NULL) == JP_IN_EDGE, "with a denied witness");
 }
 
 TEST(sample_class)

@@ -12,7 +12,7 @@ enum { MOST = 8 };
 
 static struct jp_replay *spaces;
 static const uint64_t frames[] = {0x100, 0x200, 0x300, 0x400};
-static struct jp_event event = {.pid = 7, .sample = {.chain = frames}};
+static const struct jp_event event = {.pid = 7, .sample = {.chain = frames}};
 
 /* Compares @shown (up to the first 0) with the callchain of @nr_user frames and the dump's @nr_dump
  * frames. */
@@ -116,29 +116,6 @@ TEST(relative_caller)
 	check(compare(relative, 2, 0, false).cause, "without the mapping it is another address");
 }
 
-static bool reused; /* older code was in the frame's mapping */
-static uint32_t nr_mapped;
-static const char *from;              /* the mapping of the frame before */
-static uint32_t first_difference = 1; /* the first different frame */
-static bool late;                     /* the thread started after the exit of the main thread */
-
-static const char *explain(const char *reader, const char *cause, const char *where, bool unwound)
-{
-	const struct jp_held held = {.event = &event, .nr_mapped = nr_mapped};
-	const struct jp_shown_fault fault = {
-		.cause = cause, .is_unwound = unwound, .frame = first_difference};
-	const struct jp_shown_difference difference = {.reader = reader,
-						       .cause = cause,
-						       .held = &held,
-						       .fault = &fault,
-						       .mapping = where,
-						       .previous_mapping = from,
-						       .is_late = late,
-						       .reused = reused};
-
-	return jp_shown_find_known_defect(&difference);
-}
-
 /* Threads that start after the exit of their process's main thread are late; those of a later
  * process of the same number are not. Number 0 stands for many processes, whose first exit counts.
  */
@@ -219,81 +196,82 @@ TEST(last_word)
 TEST(known_defects)
 {
 	static const struct {
-		const char *reader, *cause, *where;
-		bool unwound;
-		const char *id;
+		const char *reader, *cause, *where, *id;
+		bool chained; /* the frame is of a callchain */
+		bool reused;  /* older code was in the frame's mapping */
+		uint32_t nr_mapped;
+		const char *previous; /* the mapping of the frame before */
+		uint32_t first_difference;
+		bool late; /* the thread started after the exit of the main thread */
+		bool no_chain;
 	} table[] = {
-		{"perf 7.2.13", "no-frames", "/run/jitted-7-1.so", true, "perf.inject-outside-tmp"},
-		{"perf 7.3.4", "cut", "/tmp/a/jitted-7-1.so", true, "perf.inject-outside-tmp"},
-		{"perf 7.4.1", "cut", "/run/jitted-7-1.so", true, "cut"},
-		{"perf 6.12.9", "cut", "/run/jitted-7-1.so", true, "cut"},
-		{"other 7.3.4", "cut", "/run/jitted-7-1.so", true, "cut"},
-		{"perf 7.3.4", "cut", "/tmp/jitted-7-1.so", true, "cut"},
-		{"perf 7.3.4", "cut", "/run/jit-7-1.so", true, "cut"},
-		{"perf 7.3.4", "cut", "/run/jitted-7-1.so", false, "cut"},
-		{"perf 7.3.4", "missing-frame", "/run/jitted-7-1.so", true, "missing-frame"},
-		{"perf 7.3.4", "no-frames", "//anon", true, "perf.unwind-no-elf"},
-		{"perf 7.2.13", "no-frames", "[vdso]", true, "perf.inject-vdso"},
-		{"perf 7.3.4", "cut", "/tmp/perf-vdso.so-g8x2Ez", true, "perf.inject-vdso"},
-		{"perf 6.12.118", "cut", "[vdso]", true, "cut"},
-		{"perf 6.1.192", "no-frames", "//anon", true, "no-frames"},
-		{"perf 7.3.4", "no-frames", "/lib/libc.so.6", true, "no-frames"},
+		{"perf 7.2.13", "no-frames", "/run/jitted-7-1.so", .id = "perf.inject-outside-tmp"},
+		{"perf 7.3.4", "cut", "/tmp/a/jitted-7-1.so", .id = "perf.inject-outside-tmp"},
+		{"perf 7.4.1", "cut", "/run/jitted-7-1.so", .id = "cut"},
+		{"perf 6.12.9", "cut", "/run/jitted-7-1.so", .id = "cut"},
+		{"other 7.3.4", "cut", "/run/jitted-7-1.so", .id = "cut"},
+		{"perf 7.3.4", "cut", "/tmp/jitted-7-1.so", .id = "cut"},
+		{"perf 7.3.4", "cut", "/run/jit-7-1.so", .id = "cut"},
+		{"perf 7.3.4", "cut", "/run/jitted-7-1.so", .id = "cut", .chained = true},
+		{"perf 7.3.4", "missing-frame", "/run/jitted-7-1.so", .id = "missing-frame"},
+		{"perf 7.3.4", "no-frames", "//anon", .id = "perf.unwind-no-elf"},
+		{"perf 7.2.13", "no-frames", "[vdso]", .id = "perf.inject-vdso"},
+		{"perf 7.3.4", "cut", "/tmp/perf-vdso.so-g8x2Ez", .id = "perf.inject-vdso"},
+		{"perf 6.12.118", "cut", "[vdso]", .id = "cut"},
+		{"perf 6.1.192", "no-frames", "//anon", .id = "no-frames"},
+		{"perf 7.3.4", "no-frames", "/lib/libc.so.6", .id = "no-frames"},
+		/* perf 7.3 keeps the file that was mapped before, and follows its tables. */
+		{"perf 7.3.4", "cut", "/run/jit-7-1.so", .id = "perf.unwind-reused",
+		 .reused = true},
+		{"perf 7.3.4", "other-frame", "/lib/a", .id = "perf.unwind-reused", .reused = true,
+		 .previous = "/lib/b"},
+		{"perf 6.12.9", "cut", "/run/jit-7-1.so", .id = "cut", .reused = true},
+		/* perf 6.12 reads no table without a mapping; perf 7.3 reads it from the file. */
+		{"perf 6.12.9", "missing-frame", "/run/a", .id = "perf.unwind-maps",
+		 .nr_mapped = 1},
+		{"perf 6.12.9", "missing-frame", "/run/a", .id = "missing-frame", .nr_mapped = 2},
+		{"perf 7.3.4", "missing-frame", "/run/a", .id = "missing-frame", .nr_mapped = 1},
+		{"perf 6.12.9", "cut", "/run/a", .id = "cut", .chained = true, .nr_mapped = 1},
+		/* perf 7.3 leaves the tables after the first frame in such a file. */
+		{"perf 7.3.4", "missing-frame", "/lib/a", .id = "perf.inject-outside-tmp",
+		 .previous = "/run/jitted-7-1.so"},
+		{"perf 7.3.4", "missing-frame", "/lib/a", .id = "missing-frame",
+		 .previous = "/tmp/jitted-7-1.so"},
+		{"perf 7.3.4", "missing-frame", "/lib/a", .id = "missing-frame",
+		 .previous = "/run/jitted-7-1.so", .first_difference = 2},
+		/* perf 6.12 script forgets the mappings with the main thread. */
+		{"perf 6.12.9", "fewer-listed", NULL, .id = "perf.script-thread-gone",
+		 .chained = true, .late = true},
+		{"perf 6.1.192", "fewer-listed", NULL, .id = "fewer-listed", .chained = true,
+		 .late = true},
+		{"perf 6.1.192", "cut", "//anon", .id = "perf.unwind-no-chain", .no_chain = true},
 	};
+	const struct jp_event without_chain = {.pid = 7};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		const char *id =
-			explain(table[i].reader, table[i].cause, table[i].where, table[i].unwound);
+		const struct jp_held held = {.event = table[i].no_chain ? &without_chain : &event,
+					     .nr_mapped = table[i].nr_mapped};
+		const struct jp_shown_fault fault = {.cause = table[i].cause,
+						     .is_unwound = !table[i].chained,
+						     .frame = table[i].first_difference ?: 1};
+		const struct jp_shown_difference difference = {.reader = table[i].reader,
+							       .cause = table[i].cause,
+							       .held = &held,
+							       .fault = &fault,
+							       .mapping = table[i].where,
+							       .previous_mapping =
+								       table[i].previous,
+							       .is_late = table[i].late,
+							       .reused = table[i].reused};
+		const char *id = jp_shown_find_known_defect(&difference);
 
-		check(!strcmp(id, table[i].id), "%s, %s of %s: %s", table[i].reader, table[i].cause,
-		      table[i].where, id);
+		check(!strcmp(id, table[i].id), "row %zu: %s, %s of %s: %s", i, table[i].reader,
+		      table[i].cause, table[i].where ?: "none", id);
 	}
-	reused = true;
-	check(!strcmp(explain("perf 7.3.4", "cut", "/run/jit-7-1.so", true), "perf.unwind-reused"),
-	      "perf 7.3 keeps the file that was mapped before");
-	check(!strcmp(explain("perf 6.12.9", "cut", "/run/jit-7-1.so", true), "cut"),
-	      "perf 6.12 does not");
-	reused = false;
-	for (nr_mapped = 1; nr_mapped <= 2; nr_mapped++)
-		check(!strcmp(explain("perf 6.12.9", "missing-frame", "/run/a", true),
-			      nr_mapped == 1 ? "perf.unwind-maps" : "missing-frame"),
-		      "perf 6.12 reads no table without a mapping, from frame %u on", nr_mapped);
-	nr_mapped = 1;
-	check(!strcmp(explain("perf 7.3.4", "missing-frame", "/run/a", true), "missing-frame"),
-	      "perf 7.3 reads tables from the file");
-	check(!strcmp(explain("perf 6.12.9", "cut", "/run/a", false), "cut"),
-	      "a callchain needs no table");
-	nr_mapped = 0;
-	for (int i = 0; i < 2; i++) {
-		from = i ? "/tmp/jitted-7-1.so" : "/run/jitted-7-1.so";
-		check(!strcmp(explain("perf 7.3.4", "missing-frame", "/lib/a", true),
-			      i ? "missing-frame" : "perf.inject-outside-tmp"),
-		      "perf 7.3 leaves the tables after %s", from);
-	}
-	from = "/run/jitted-7-1.so";
-	first_difference = 2;
-	check(!strcmp(explain("perf 7.3.4", "missing-frame", "/lib/a", true), "missing-frame"),
-	      "perf 7.3 shows no second frame in such a file");
-	first_difference = 1;
-	from = "/lib/b";
-	reused = true;
-	check(!strcmp(explain("perf 7.3.4", "other-frame", "/lib/a", true), "perf.unwind-reused"),
-	      "perf 7.3 follows the tables of older code");
-	reused = false;
-	from = NULL;
-	late = true;
-	check(!strcmp(explain("perf 6.12.9", "fewer-listed", NULL, false),
-		      "perf.script-thread-gone"),
-	      "perf 6.12 script forgets the mappings with the main thread");
-	check(!strcmp(explain("perf 6.1.192", "fewer-listed", NULL, false), "fewer-listed"),
-	      "perf 6.1 does not");
-	late = false;
-	event.sample.chain = NULL;
 	check(!strcmp(jp_shown_find_known_defect(&(struct jp_shown_difference){
 			      .reader = "perf 7.3.4", .cause = "more-listed", .overlaps = true}),
 		      "perf.report-overlap"),
 	      "perf 7.3 report counts overlapping names otherwise than script");
-	check(!strcmp(explain("perf 6.1.192", "cut", "//anon", true), "perf.unwind-no-chain"),
-	      "perf shows no dump of an event without callchains");
 }
 
 TEST(unread_files)

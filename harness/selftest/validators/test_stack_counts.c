@@ -3,28 +3,34 @@
 #include "harness/selftest/support/check.h"
 #include "validators/stack_counts.h"
 
-static uint64_t count_distinct_places(const uint32_t (*places)[2], size_t count)
+/* Counts samples at @places, (function, offset). Returns the findings, which the caller frees. */
+static struct jp_findings count_places(const struct jp_evidence *evidence,
+				       const uint32_t (*places)[2], size_t count)
 {
-	struct jp_truth truth = {.version = 3};
-	const struct jp_evidence evidence = {.truth = &truth};
 	static const struct jp_asked requested = {.names = true};
-	struct jp_view view = {.evidence = &evidence, .asked = &requested};
-	const struct jp_metric *metric;
+	struct jp_view view = {.evidence = evidence, .asked = &requested};
 	struct jp_stack_counts counts;
-	uint64_t nr_places = UINT64_MAX;
 
-	if (jp_stack_counts_init(&counts, &evidence))
+	if (jp_stack_counts_init(&counts, evidence))
 		exit(99);
 	for (size_t i = 0; i < count; i++)
 		if (jp_stack_counts_place(&counts, places[i][0], places[i][1]))
 			exit(99);
-	metric = jp_stack_counts_add(&counts, &view)
-			 ? NULL
-			 : jp_findings_find_metric(&view.findings, "distinct");
-	if (metric)
-		nr_places = metric->k;
+	if (jp_stack_counts_add(&counts, &view))
+		exit(99);
 	jp_stack_counts_free(&counts);
-	jp_findings_free(&view.findings);
+	return view.findings;
+}
+
+static uint64_t count_distinct_places(const uint32_t (*places)[2], size_t count)
+{
+	struct jp_truth truth = {.version = 3};
+	const struct jp_evidence evidence = {.truth = &truth};
+	struct jp_findings findings = count_places(&evidence, places, count);
+	const struct jp_metric *metric = jp_findings_find_metric(&findings, "distinct");
+	const uint64_t nr_places = metric ? metric->k : UINT64_MAX;
+
+	jp_findings_free(&findings);
 	return nr_places;
 }
 
@@ -41,20 +47,11 @@ static bool is_complete(uint64_t second, uint64_t breakpoints)
 	struct jp_truth truth = {
 		.version = 3, .codes = codes, .nr_codes = 2, .paths = &path, .nr_paths = 1};
 	const struct jp_evidence evidence = {.truth = &truth, .info.breakpoints = breakpoints};
-	static const struct jp_asked requested = {.names = true};
-	struct jp_view view = {.evidence = &evidence, .asked = &requested};
-	struct jp_stack_counts counts;
-	bool complete;
+	static const uint32_t places[][2] = {{1, 0}, {1, 4}, {2, 0}, {2, 4}};
+	struct jp_findings findings = count_places(&evidence, places, 4);
+	const bool complete = !*findings.error && !jp_findings_find_metric(&findings, "insn.given");
 
-	if (jp_stack_counts_init(&counts, &evidence))
-		exit(99);
-	for (uint32_t i = 0; i < 4; i++)
-		if (jp_stack_counts_place(&counts, codes[i / 2].id, insns[i % 2].offset))
-			exit(99);
-	complete = !jp_stack_counts_add(&counts, &view) && !*view.findings.error &&
-		   !jp_findings_find_metric(&view.findings, "insn.given");
-	jp_stack_counts_free(&counts);
-	jp_findings_free(&view.findings);
+	jp_findings_free(&findings);
 	return complete;
 }
 
