@@ -74,8 +74,8 @@ static struct jp_blame *blame_dump(const struct jp_name_case *name_case, const c
 	struct jp_blame *blame = jp_blame_names(name_case, id, process->marker);
 
 	jp_blame_evidence(blame,
-			  "pid %" PRIu32 " mapped it executable: `perf script -i %s "
-			  "--show-mmap-events | grep jit-`; its rules: `jitproof lint %s`",
+			  "pid %" PRIu32 " mapped the jitdump executable: `perf script -i %s "
+			  "--show-mmap-events | grep jit-`; broken rules: `jitproof lint %s`",
 			  process->pid, name_case->view->path, process->marker);
 	return blame;
 }
@@ -90,7 +90,7 @@ static bool blame_empty(const struct jp_name_case *name_case, uint64_t size)
 				 "children do, loses what its stdio buffer holds");
 	jp_blame_remedy(blame,
 			"let the process end by exit(), or let the runtime flush the jitdump after "
-			"each record; injecting this file changes nothing. Or a perf map: %s",
+			"each record; injecting this file changes nothing. Or use a perf map: %s",
 			jp_name_option(name_case, (char[JP_OPTION_TEXT]){0}));
 	return true;
 }
@@ -114,8 +114,8 @@ static bool blame_gap(const struct jp_name_case *name_case, const struct dump_he
 	struct jp_blame *blame = blame_dump(name_case, "damaged-jitdump");
 
 	jp_blame_evidence(blame,
-			  "%.400s; from offset %" PRIu64 " on %" PRIu64
-			  " bytes are no record, %" PRIu64 " in %" PRIu64 " places",
+			  "%.400s; from offset %" PRIu64 " on %" PRIu64 " bytes are invalid; in "
+			  "all %" PRIu64 " bytes in %" PRIu64 " places",
 			  health->why.text, health->gap.offset, health->gap.size, health->skipped,
 			  health->gaps);
 	jp_blame_evidence(blame,
@@ -132,8 +132,8 @@ static bool blame_gap(const struct jp_name_case *name_case, const struct dump_he
 	else
 		jp_blame_remedy(
 			blame,
-			"record again%s, and let the process end by exit(), so that the "
-			"runtime writes whole records; injecting this file cannot name the rest",
+			"record again%s, and let the process end by exit(), so that the runtime "
+			"writes whole records; injecting this file cannot name the remaining code",
 			health->counter || name_case->view->summary->monotonic ? ""
 									       : " with -k mono");
 	return true;
@@ -145,10 +145,11 @@ static bool blame_counter(const struct jp_name_case *name_case, const struct dum
 {
 	struct jp_blame *blame = blame_dump(name_case, "jitdump-wrong-clock");
 
-	jp_blame_evidence(blame,
-			  "its header states times of the processor's counter, from %" PRIu64
-			  " to %" PRIu64,
-			  health->first, health->last);
+	jp_blame_evidence(
+		blame,
+		"the jitdump's header states times of the processor's counter, from %" PRIu64
+		" to %" PRIu64,
+		health->first, health->last);
 	jp_blame_evidence(blame, "the recording's clock is CLOCK_MONOTONIC (-k mono), for which "
 				 "perf refuses such a jitdump");
 	jp_blame_remedy(blame,
@@ -214,15 +215,17 @@ static bool judge_records(const struct jp_name_case *name_case, const struct dum
 				     "code.unmapped",
 				     has_recorded_times(process, health)
 					     ? "the runtime must write a load for all code"
-					     : "record again: its loads are not of the recording's "
-					       "time, as those of an earlier run");
+					     : "record again: the jitdump's loads have other times "
+					       "than the recording, as if an earlier run wrote "
+					       "them");
 	if (!health->counter || !name_case->view->summary->monotonic)
 		return false;
 	if (has_recorded_times(process, health))
 		return blame_damaged(
 			name_case,
-			"its header states times of the processor's counter (flag 1 at offset 32), "
-			"but they are ns within the recording; perf refuses the file",
+			"the jitdump's header states times of the processor's counter (flag 1 at "
+			"offset 32), but its times are ns within the recording; perf refuses the "
+			"file",
 			"dump.arch-clock", "the runtime must leave out the flag ARCH_TIMESTAMP");
 	return blame_counter(name_case, health);
 }

@@ -38,22 +38,22 @@ static void blame_emitted(struct jp_explain_view *view, const struct jp_culprit 
 		jp_blame_range(blame, culprit->start, culprit->end);
 	if (culprit->broken)
 		jp_blame_evidence(blame,
-				  "%" PRIu64 " chains end in emitted code, %" PRIu64
-				  " of them have no other address, behind %" PRIu64
-				  " stands garbage; %" PRIu64 " taken in emitted code go on",
+				  "%" PRIu64 " chains end in emitted code, %" PRIu64 " of them "
+				  "have no other address, %" PRIu64 " have an invalid address "
+				  "behind it; %" PRIu64 " chains of samples in emitted code "
+				  "continue",
 				  culprit->broken, culprit->single, culprit->garbage,
 				  culprit->passing);
 	if (culprit->shared)
 		jp_blame_evidence(
 			blame,
-			"%" PRIu64 " more end in a file without a caller in emitted code: "
+			"%" PRIu64 " more chains end in a file without a caller in emitted code: "
 			"either may be the cause; perf record --call-graph dwarf shows which",
 			culprit->shared);
 	if (culprit->no_caller)
 		jp_blame_evidence(blame,
-				  "%" PRIu64
-				  " go on to the caller of a function that has a frame, and that "
-				  "lacks in the chain: the code before %" PRIx64 " calls it",
+				  "%" PRIu64 " chains lack a function that has a frame: the code "
+				  "before %" PRIx64 " calls it",
 				  culprit->no_caller, culprit->leaf->skipped);
 	if (culprit->worst)
 		describe_end(blame, culprit->worst);
@@ -112,8 +112,8 @@ static void blame_file(struct jp_explain_view *view, const struct jp_culprit *cu
 		describe_end(blame, where);
 	if (where && (where->use == JP_FRAME_USED || where->use == JP_FRAME_KEPT))
 		jp_blame_evidence(blame,
-				  "its call frame information finds the frame of %" PRIx64
-				  " without a frame record%s: readelf -wF %s",
+				  "its call frame information describes a frame at %" PRIx64 " "
+				  "without a frame record%s: readelf -wF %s",
 				  where->vaddr,
 				  where->use == JP_FRAME_USED
 					  ? ", and the frame pointer saved for another use"

@@ -246,7 +246,7 @@ static void blame_file(struct jp_explain_view *view, const struct jp_image *imag
 
 	jp_blame_evidence(blame, "%" PRIu64 " of %" PRIu64 " stacks of the process go through %s",
 			  interpreted, image->samples, image->interpreter);
-	jp_blame_evidence(blame, "no frame of theirs is in emitted code%s",
+	jp_blame_evidence(blame, "no frame of these stacks is in emitted code%s",
 			  image->anon ? "" : ": the process has none");
 	jp_blame_evidence(blame, "see them: perf script -i %s --pid %u -F ip,sym,dso", view->path,
 			  image->pid);
@@ -260,9 +260,8 @@ static void blame_emitted(struct jp_explain_view *view, const struct jp_image *i
 					  image->anon, process->interpreted);
 
 	jp_blame_evidence(blame,
-			  "%" PRIu64 " of %" PRIu64
-			  " samples in emitted code are in what its names "
-			  "call %s",
+			  "%" PRIu64 " of %" PRIu64 " samples in emitted code are in functions "
+			  "called %s",
 			  process->interpreted, process->samples, emitted_name);
 	jp_blame_evidence(blame, "%" PRIu64 " of %" PRIu64 " stacks of the process are whole",
 			  image->whole, image->samples);

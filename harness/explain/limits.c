@@ -129,15 +129,15 @@ static void describe_larger_depth(const struct jp_end *end, struct jp_blame *bla
 	enum { TIMES = 8, MOST = UINT16_MAX / sizeof(uint64_t) - 91 };
 
 	if (end->frames >= MOST)
-		jp_blame_remedy(blame, "none by frame pointers: a record is at most 64 kB; make "
-				       "the recursion less deep");
+		jp_blame_remedy(blame, "no max-stack helps: a record has at most 64 kB; make the "
+				       "recursion less deep");
 	else if (end->limit)
 		jp_blame_remedy(blame, "record without the event's max-stack=%u", end->limit);
 	else
 		jp_blame_remedy(blame,
-				"before recording: sysctl kernel.perf_event_max_stack=%" PRIu64
-				" (no event may be open then); repeat it with more if chains "
-				"still end there",
+				"before recording: sysctl kernel.perf_event_max_stack=%" PRIu64 " "
+				"(no event may be open then); repeat with a larger number if "
+				"chains still end at the limit",
 				jp_min(end->frames * TIMES, MOST));
 }
 
@@ -151,14 +151,12 @@ static void describe_depth(struct jp_explain_view *view, const struct jp_end *en
 				  end->limit, view->path);
 	else
 		jp_blame_evidence(blame,
-				  "its chain is as long as the kernel stores (sysctl "
-				  "kernel.perf_event_max_stack): %" PRIu64
-				  " addresses of user space",
+				  "the chain has as many user addresses as the kernel stores "
+				  "(sysctl kernel.perf_event_max_stack): %" PRIu64,
 				  end->frames);
-	jp_blame_evidence(
-		blame,
-		"none of its frames is the thread's first function: perf script -i %s --tid %u",
-		view->path, end->tid);
+	jp_blame_evidence(blame,
+			  "the chain lacks the thread's first function: perf script -i %s --tid %u",
+			  view->path, end->tid);
 	describe_larger_depth(end, blame);
 }
 
@@ -166,14 +164,13 @@ static void describe_circle(struct jp_explain_view *view, const struct jp_end *e
 			    struct jp_blame *blame)
 {
 	jp_blame_evidence(blame,
-			  "its chain repeats %" PRIx64
-			  " to the end, and no sample shows where such "
-			  "a recursion began: a frame pointer that leads to itself looks so; or "
+			  "the chain repeats %" PRIx64 " to the end, and no sample shows the start "
+			  "of such a recursion: a frame pointer leads to itself, or the cause is "
 			  "depth-limit",
 			  end->addr);
 	jp_blame_evidence(blame,
-			  "the recording does not show which: perf record --call-graph dwarf,65528 "
-			  "does; see perf script -i %s --tid %u",
+			  "perf record --call-graph dwarf,65528 shows which of these; see perf "
+			  "script -i %s --tid %u",
 			  view->path, end->tid);
 	jp_blame_remedy(blame,
 			"the runtime must keep the frame pointer, or publish unwind information "
@@ -193,19 +190,18 @@ static void describe_dump(struct jp_explain_view *view, const struct jp_end *end
 {
 	if (end->kind == JP_END_ODD) {
 		jp_blame_evidence(
-			blame, "the walk needs memory that is not above the dump, as if a fiber, "
-			       "or a signal handler (sigaltstack), has a stack of its own");
+			blame, "the walk leads to memory outside of the dumped stack: perhaps to "
+			       "the own stack of a fiber or a signal handler (sigaltstack)");
 		jp_blame_evidence(blame, "see where stacks end: perf script -i %s --pid %u",
 				  view->path, end->image->pid);
 		jp_blame_remedy(blame, "%s", another_stack);
 		return;
 	}
 	jp_blame_evidence(blame,
-			  "the dump holds all of the %" PRIu64
-			  " bytes that were asked for, and the walk needs more",
+			  "the dump holds all %" PRIu64 " requested bytes, and the walk needs more",
 			  end->dump);
 	jp_blame_evidence(blame,
-			  "the size asked for: perf evlist -v -i %s | grep sample_stack_user",
+			  "the requested size: perf evlist -v -i %s | grep sample_stack_user",
 			  view->path);
 	if (end->dump + OTHER_FIELDS > JP_PERF_RECORD_MOST)
 		jp_blame_remedy(blame, "record by frame pointers (perf record -g): no dump can be "
@@ -221,9 +217,8 @@ static void describe_short_dump(struct jp_explain_view *view, const struct jp_en
 				struct jp_blame *blame)
 {
 	jp_blame_evidence(blame,
-			  "the dump holds %" PRIu64
-			  " bytes, fewer than were asked for: the kernel stops at a page "
-			  "that was never touched, or swapped out",
+			  "the dump holds %" PRIu64 " bytes, fewer than requested: the kernel "
+			  "stops at a page that was never touched or is swapped out",
 			  end->dump);
 	jp_blame_evidence(blame, "see the sizes: perf script -i %s -D | grep 'ustack: size'",
 			  view->path);
@@ -255,12 +250,12 @@ static void describe_no_cfi(struct jp_explain_view *view, const struct jp_end *e
 	}
 	if (end->remapped)
 		jp_blame_evidence(blame,
-				  "the text of %s is in anonymous memory that took its place: no "
-				  "mapping leads to the file's call frame information",
+				  "anonymous memory replaced the text of %s: no mapping leads to "
+				  "the file's call frame information",
 				  end->file);
 	else if (jp_mapping_injected(end->file))
 		jp_blame_evidence(blame,
-				  "%s was made of a jitdump that has no unwind information: "
+				  "inject made %s from a jitdump without unwind information: "
 				  "readelf -S %s",
 				  end->file, end->file);
 	else if (end->code == JP_CODE_EMITTED)
@@ -270,16 +265,15 @@ static void describe_no_cfi(struct jp_explain_view *view, const struct jp_end *e
 			"information was injected for it",
 			end->file);
 	else if (image)
-		jp_blame_evidence(
-			blame,
-			"%s is no ELF file: it contains code of the runtime, without call "
-			"frame information: file %s",
-			end->file, end->file);
+		jp_blame_evidence(blame,
+				  "%s is no ELF file; it contains runtime code without call frame "
+				  "information: file %s",
+				  end->file, end->file);
 	else if (is_misplaced(view, end))
 		jp_blame_evidence(blame,
-				  "the text of %s is at other distances from its file offsets than "
-				  "its first segment, as lld links it: perf with libdw, and before "
-				  "6.0, looks it up at wrong addresses: readelf -lW %s",
+				  "in %s, address minus file offset differs between the text and "
+				  "the first segment, as lld links: perf with libdw, and perf "
+				  "before 6.0, look up wrong addresses: readelf -lW %s",
 				  end->file, end->file);
 	else if (lacks_index(view, end))
 		jp_blame_evidence(blame,
@@ -331,7 +325,8 @@ static void describe_missing_file(struct jp_explain_view *view, const struct jp_
 			  "buildid-list -i %s",
 			  end->file, view->path);
 	jp_blame_evidence(blame,
-			  "the call frame information of the file is needed to go on from %" PRIx64,
+			  "unwinding beyond %" PRIx64 " needs the call frame information of the "
+			  "file",
 			  end->addr);
 	if (is_loaded_from_memory(end)) {
 		jp_blame_remedy(blame, "%s", jp_code_memory_remedy);

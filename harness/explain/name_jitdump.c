@@ -88,7 +88,7 @@ static void note_repairs(struct jp_blame *blame, const struct dump_facts *facts)
 		return;
 	jp_blame_note_repair(blame, "no-cfi-for-jit", facts->repairs);
 	jp_blame_evidence(blame,
-			  "its unwinding information continues %" PRIu64 " of %" PRIu64
+			  "the jitdump's unwinding information continues %" PRIu64 " of %" PRIu64
 			  " stacks that end in emitted code without call frame information",
 			  facts->repairs, facts->stacks);
 }
@@ -98,7 +98,7 @@ static void describe_marker(const struct jp_name_case *name_case, struct jp_blam
 	const struct jp_name_process *process = name_case->process;
 
 	jp_blame_evidence(blame,
-			  "pid %" PRIu32 " mapped it executable, as profilers ask for: "
+			  "pid %" PRIu32 " mapped the jitdump executable, as profilers require: "
 			  "`perf script -i %s --show-mmap-events | grep '%s'`",
 			  process->marker_pid, name_case->view->path,
 			  strrchr(process->marker, '/') + 1);
@@ -110,7 +110,7 @@ static void describe_loss(const struct jp_name_case *name_case, struct jp_blame 
 
 	jp_blame_evidence(blame, "%" PRIu64 " samples have frames without a name in %s%s",
 			  loss->samples, loss->name,
-			  name_case->process->injected ? "" : "; no record is of an injected file");
+			  name_case->process->injected ? "" : "; no record maps an injected file");
 }
 
 static bool blame_gone(const struct jp_name_case *name_case, const struct dump_facts *facts)
@@ -124,7 +124,7 @@ static bool blame_gone(const struct jp_name_case *name_case, const struct dump_f
 			"record again, and keep the jitdump until it is injected%s: "
 			"perf inject --jit -i %s -o injected.data",
 			strstr(facts->path, " (deleted)")
-				? " (it was gone when it was mapped; node: leave out "
+				? "(it was deleted before it was mapped; node: leave out "
 				  "--perf-prof-delete-file)"
 				: "",
 			name_case->view->path);
@@ -147,15 +147,15 @@ static bool blame_clock(const struct jp_name_case *name_case, const struct dump_
 				  name_case->view->path);
 	if (process->marker)
 		jp_blame_evidence(blame,
-				  "its %" PRIu64 " loads have times from %" PRIu64 " to %" PRIu64
-				  ", samples from %" PRIu64 " to %" PRIu64,
+				  "the jitdump's %" PRIu64 " loads have times from %" PRIu64
+				  " to %" PRIu64 ", samples from %" PRIu64 " to %" PRIu64,
 				  facts->loads, facts->first, facts->last, process->first,
 				  process->last);
 	else
-		jp_blame_evidence(blame, "the last sample without a name is at %" PRIu64,
+		jp_blame_evidence(blame, "the last sample without a name has time %" PRIu64,
 				  name_case->loss->last);
 	if (process->injected)
-		jp_blame_evidence(blame, "the injected records begin at %" PRIu64,
+		jp_blame_evidence(blame, "the injected records begin at time %" PRIu64,
 				  process->injected_first);
 	else
 		describe_marker(name_case, blame);
@@ -180,12 +180,11 @@ static bool blame_not_injected(const struct jp_name_case *name_case, const struc
 	if (facts->missing)
 		jp_blame_evidence(blame, "the jitdump cannot be read: %.400s", facts->why.text);
 	else if (!name_case->loss->nr_addrs)
-		jp_blame_evidence(blame, "it holds %" PRIu64 " loads", facts->loads);
+		jp_blame_evidence(blame, "the jitdump holds %" PRIu64 " loads", facts->loads);
 	else
 		jp_blame_evidence(blame,
-				  "it holds %" PRIu64
-				  " loads, which name %zu of %zu addresses without a "
-				  "name",
+				  "the jitdump holds %" PRIu64 " loads, which name %zu of %zu "
+				  "addresses without a name",
 				  facts->loads, facts->covers, name_case->loss->nr_addrs);
 	describe_loss(name_case, blame);
 	if (name_case->view->summary->compressed)
@@ -243,19 +242,19 @@ static bool blame_hidden(const struct jp_name_case *name_case)
 	if (stacks) {
 		jp_blame_note_repair(blame, "no-cfi-for-jit", stacks);
 		jp_blame_evidence(blame,
-				  "%" PRIu64 " stacks end there, although the injected file has "
+				  "%" PRIu64 " stacks end in injected code, although its file has "
 				  "call frame information",
 				  stacks);
 	}
 	jp_blame_evidence(blame,
-			  "%" PRIu64 " samples lie where an injected record had named the code",
+			  "%" PRIu64 " samples lie at addresses that an injected record had named",
 			  loss->samples);
 	jp_blame_evidence(blame,
-			  "a later record of %s covers it: `perf script -i %s --show-mmap-events "
-			  "| grep %" PRIu32 "`",
+			  "a later record of %s covers that code: `perf script -i %s "
+			  "--show-mmap-events | grep %" PRIu32 "`",
 			  loss->name, name_case->view->path, loss->pid);
 	jp_blame_evidence(
-		blame, "the injected records of the process are %" PRIu64 ", the first at %" PRIu64,
+		blame, "the process has %" PRIu64 " injected records, the first at time %" PRIu64,
 		name_case->process->injected, name_case->process->injected_first);
 	jp_blame_remedy(blame,
 			"jitproof inject --anon=cut -i perf.data -o injected.data, from the file "
@@ -295,11 +294,12 @@ static bool blame_truncated(const struct jp_name_case *name_case)
 
 	describe_loss(name_case, blame);
 	jp_blame_evidence(blame,
-			  "the last one is at %" PRIu64 ", the process called exec at %" PRIu64,
+			  "the last such sample has time %" PRIu64
+			  ", the exec of the process %" PRIu64,
 			  name_case->loss->last, name_case->process->execed);
 	jp_blame_evidence(blame,
-			  "all injected records are of the program after it, which truncates the "
-			  "jitdump: they begin at %" PRIu64,
+			  "all injected records belong to the program after the exec, which "
+			  "truncated the jitdump: they begin at time %" PRIu64,
 			  name_case->process->injected_first);
 	jp_blame_remedy(blame,
 			"let the program before the exec write its jitdump into another folder, "
@@ -356,7 +356,7 @@ static bool blame_lacking(const struct jp_name_case *name_case, const char *path
 	if (name_case->process->injected)
 		jp_blame_evidence(blame,
 				  "the process has %" PRIu64 " records of injected files, and none "
-				  "is of this code: `perf script -i %s --show-mmap-events | grep "
+				  "covers this code: `perf script -i %s --show-mmap-events | grep "
 				  "jit`",
 				  name_case->process->injected, name_case->view->path);
 	else

@@ -64,8 +64,8 @@ static void read_map_facts(const struct jp_name_case *name_case, struct map_fact
 static void describe_samples(const struct jp_name_case *name_case, struct jp_blame *blame)
 {
 	jp_blame_evidence(blame,
-			  "%" PRIu64 " samples have frames without a name in %s, %" PRIu64
-			  " have frames that the map names",
+			  "%" PRIu64 " samples have frames without a name in %s, %" PRIu64 " have "
+			  "frames that the perf map names",
 			  name_case->loss->samples, name_case->loss->name,
 			  name_case->process->named);
 }
@@ -91,12 +91,15 @@ static bool note_link(const struct jp_name_case *name_case, const struct map_fac
 			 jp_name_case_comm(name_case), facts->path, 0);
 
 	jp_blame_evidence(blame,
-			  "it is a link to a regular file, which perf follows and explain does "
-			  "not: `ls -lL %s`",
+			  "the perf map is a link to a regular file, which perf follows and "
+			  "explain does not: `ls -lL %s`",
 			  facts->path);
-	jp_blame_evidence(blame, "%" PRIu64 " samples have frames in %s, which the file may name",
+	jp_blame_evidence(blame,
+			  "%" PRIu64 " samples have frames in %s, which the linked file may "
+			  "name",
 			  name_case->loss->samples, name_case->loss->name);
-	jp_blame_evidence(blame, "see whether it does: `perf script -i %s --pid %" PRIu32 "`",
+	jp_blame_evidence(blame,
+			  "see whether perf names them: `perf script -i %s --pid %" PRIu32 "`",
 			  name_case->view->path, name_case->loss->pid);
 	jp_blame_remedy(blame,
 			"for explain, replace the link by a copy: cp %s %s.copy && mv %s.copy %s",
@@ -117,8 +120,8 @@ static bool blame_owner(const struct jp_name_case *name_case, const struct map_f
 			  name_case->loss->samples, name_case->loss->name);
 	jp_blame_evidence(blame, "perf would open the perf map, and wait for ever if it is a FIFO");
 	jp_blame_remedy(blame,
-			"remove it (rm -r %s), see who put it there, and let the runtime write its "
-			"map again: %s",
+			"remove the perf map (rm -r %s), find its author, and let the runtime "
+			"write the map again: %s",
 			facts->path, jp_name_option(name_case, (char[JP_OPTION_TEXT]){0}));
 	return true;
 }
@@ -146,9 +149,10 @@ void jp_note_map_owner(struct jp_explain_view *view, const struct jp_name_proces
 	jp_blame_evidence(blame, "it names frames of %" PRIu64 " samples", process->named);
 	jp_blame_evidence(blame,
 			  "perf 5.10 to 7.3 do not check its owner, so that user chose the names");
-	jp_blame_remedy(blame,
-			"see that it is the process's own user: `ps -o user= -p %" PRIu32 "`",
-			process->pid);
+	jp_blame_remedy(
+		blame,
+		"check that the process has the same user as the map: `ps -o user= -p %" PRIu32 "`",
+		process->pid);
 }
 
 /* Returns whether the mapping record of the loss states a perf map as the mapped file. */
@@ -176,18 +180,19 @@ static bool blame_unread_map(const struct jp_name_case *name_case, const struct 
 			  facts->lines, facts->covers, name_case->loss->nr_addrs, facts->path);
 	if (is_map_as_file(name_case->loss)) {
 		jp_blame_evidence(blame,
-				  "`perf inject -B` recorded the map as the mapped file, in "
-				  "which perf looks up offsets: `perf script -i %s "
+				  "`perf inject -B` recorded the map as the mapped file, in which "
+				  "perf looks up file offsets: `perf script -i %s "
 				  "--show-mmap-events`",
 				  name_case->view->path);
 		jp_blame_remedy(blame, "report the file that perf recorded, or inject without -B");
 		return true;
 	}
-	jp_blame_evidence(blame, "perf 5.10 to 7.3 ask a perf map for executable //anon, [heap], "
-				 "/dev/zero, /SYSV and /anon_hugepage alone");
+	jp_blame_evidence(blame, "perf 5.10 to 7.3 read a perf map only for executable mappings of "
+				 "//anon, [heap], /dev/zero, /SYSV and /anon_hugepage");
 	if (strcmp(name_case->loss->name, "//anon") == 0)
-		jp_blame_remedy(blame, "its record states no protection: record with perf on Linux "
-				       "3.16 or later, or report with the tool that recorded it");
+		jp_blame_remedy(blame, "the mapping's record states no protection: record with "
+				       "perf on Linux 3.16 or later, or report with the tool that "
+				       "recorded it");
 	else
 		jp_blame_remedy(blame, "let the runtime take anonymous memory (.NET: "
 				       "DOTNET_EnableWriteXorExecute=0), or publish a jitdump and "
@@ -237,11 +242,12 @@ static bool blame_stale(const struct jp_name_case *name_case, const struct map_f
 				  "gives to several functions",
 				  loss->samples);
 		jp_blame_evidence(blame,
-				  "for example 0x%" PRIx64 ": see the lines of %s that hold it",
+				  "for example 0x%" PRIx64 ": see the lines of %s that contain "
+				  "this address",
 				  loss->addrs[0], facts->path);
 		jp_blame_evidence(
 			blame,
-			"a perf map has no times, so it does not show which of them ran then");
+			"a perf map has no times, so it does not show which of the functions ran");
 		jp_blame_remedy(blame, "use a jitdump, which has times: perf record -k mono ...; "
 				       "perf inject --jit -i perf.data -o injected.data");
 		return true;
@@ -278,16 +284,17 @@ static bool blame_partial(const struct jp_name_case *name_case, const struct map
 			  name_case->loss->addrs[0], facts->path);
 	if (facts->parent)
 		jp_blame_evidence(blame,
-				  "the process inherited that code: /tmp/perf-%" PRIu32
-				  ".map, of a process that forked it, names it; a mapping record "
-				  "of the child's own covers it",
+				  "the process inherited that code: /tmp/perf-%" PRIu32 ".map, of "
+				  "the process that forked it, names the code, but a mapping "
+				  "record of the child covers it",
 				  facts->parent);
 	bad = jp_perf_map_bad_lines(facts->map);
 	if (bad)
-		jp_blame_evidence(blame,
-				  "the map has %zu lines for that memory, %zu elsewhere, and "
-				  "%" PRIu64 " that are none: `jitproof lint %s`",
-				  facts->lines, facts->others, bad, facts->path);
+		jp_blame_evidence(
+			blame,
+			"the map has %zu lines for that memory, %zu elsewhere, and %" PRIu64
+			" invalid ones: `jitproof lint %s`",
+			facts->lines, facts->others, bad, facts->path);
 	else
 		jp_blame_evidence(blame,
 				  "the map has %zu lines for that memory, and %zu elsewhere: "
@@ -323,8 +330,8 @@ struct jp_blame *jp_blame_inherited(const struct jp_name_case *name_case, uint32
 	else
 		jp_blame_remedy(blame,
 				"let the runtime write the code of forked children into maps of "
-				"their own, such as /tmp/perf-%" PRIu32 ".map; or compile it "
-				"before they fork",
+				"their own, such as /tmp/perf-%" PRIu32 ".map; or compile that "
+				"code before they fork",
 				loss->pid);
 	return blame;
 }

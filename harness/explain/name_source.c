@@ -153,7 +153,7 @@ static bool blame_relative(const struct jp_name_case *name_case, const struct se
 				  sibling, name_case->view->path);
 	else
 		jp_blame_evidence(blame,
-				  "%zu lines of it are in the same memory, so pid %" PRIu32
+				  "%zu lines of that map are in the same memory, so pid %" PRIu32
 				  " forked the process, or one process forked both: `ps -o ppid= "
 				  "-p %" PRIu32 "` while it runs (in a pid namespace it may be the "
 				  "process's own pid: pid-namespace-map)",
@@ -173,9 +173,8 @@ static bool blame_namespace(const struct jp_name_case *name_case, const struct s
 	jp_blame_evidence(blame, "%s names %zu of %zu sampled addresses without a name: `head %s`",
 			  search->path, search->covers, loss->nr_addrs, search->path);
 	jp_blame_evidence(blame,
-			  "so its own pid is %" PRIu32
-			  ", as in a pid namespace: `grep NSpid /proc/%" PRIu32
-			  "/status` while it runs",
+			  "so the process's own pid is %" PRIu32 ", as in a pid namespace: `grep "
+			  "NSpid /proc/%" PRIu32 "/status` while it runs",
 			  search->named, loss->pid);
 	jp_blame_remedy(blame,
 			"give perf the map under the outer pid: cp %s /tmp/perf-%" PRIu32
@@ -202,13 +201,14 @@ static bool blame_unseen(const struct jp_name_case *name_case)
 			  "--show-namespace-events`",
 			  process->pid_namespace, process->mount_namespace, name_case->view->path);
 	jp_blame_evidence(blame,
-			  "the recording does not show whether it wrote a map there "
-			  "(no-name-source if not): while it runs, see `ls /proc/%" PRIu32
+			  "the recording does not show whether the process wrote a map there (if "
+			  "not, the cause is no-name-source): while it runs, see `ls /proc/%" PRIu32
 			  "/root/tmp/perf-*.map`",
 			  loss->pid);
 	jp_blame_remedy(blame,
-			"while it runs: cp /proc/%" PRIu32 "/root/tmp/perf-*.map /tmp/perf-%" PRIu32
-			".map; or record from within the container; a runtime without a map: %s",
+			"while the process runs: cp /proc/%" PRIu32 "/root/tmp/perf-*.map "
+			"/tmp/perf-%" PRIu32 ".map; or record from within the container; if the "
+			"runtime writes no map: %s",
 			loss->pid, loss->pid, jp_name_option(name_case, (char[JP_OPTION_TEXT]){0}));
 	return true;
 }
@@ -223,12 +223,12 @@ static bool blame_remapped(const struct jp_name_case *name_case)
 			  "%" PRIu64 " samples have frames in %s that took the place of the text "
 			  "of %s: `perf script -i %s --show-mmap-events`",
 			  loss->samples, loss->name, loss->file, name_case->view->path);
-	jp_blame_evidence(
-		blame, "programs that copy their text to large pages look like this; perf asks a "
-		       "file for names where a record maps it, and nowhere else");
 	jp_blame_evidence(blame,
-			  "for example 0x%" PRIx64 " is in no line of /tmp/perf-%" PRIu32
-			  ".map, which perf asks for such memory",
+			  "programs that copy their text to large pages look like this; perf takes "
+			  "names from a file only where a record maps that file");
+	jp_blame_evidence(blame,
+			  "for example 0x%" PRIx64 " is in no line of /tmp/perf-%" PRIu32 ".map, "
+			  "which perf reads for such memory",
 			  loss->addrs[0], loss->pid);
 	jp_blame_remedy(blame, "%s", jp_remapped_remedy);
 	return true;
@@ -256,7 +256,7 @@ bool jp_blame_no_source(const struct jp_name_case *name_case)
 	jp_blame_evidence(
 		blame, "%s: `ls -l /tmp/perf-%" PRIu32 ".map`",
 		jp_names_map(name_case->view->names, loss->pid, NULL)
-			? "the perf map has no line for it, and perf would not ask it"
+			? "the perf map has no line for that memory, and perf would not read it"
 			: "there is no perf map (or none visible here, if the process ran in a "
 			  "container that has exited: perf record --namespaces records that)",
 		loss->pid);

@@ -37,8 +37,8 @@ static void describe_present_file(const struct jp_name_case *name_case, struct j
 	if (is_memory(loss)) {
 		jp_blame_evidence(
 			blame,
-			"the mapping never was a file: its code was loaded from memory "
-			"(memfd_create): `perf script -i %s --show-mmap-events | grep memfd`",
+			"no file was mapped: the code was loaded from memory (memfd_create): `perf "
+			"script -i %s --show-mmap-events | grep memfd`",
 			recording);
 		return;
 	}
@@ -47,24 +47,27 @@ static void describe_present_file(const struct jp_name_case *name_case, struct j
 		if (id)
 			jp_blame_evidence(
 				blame,
-				"the file there has another inode than the mapping record, and "
-				"lay there when the recording ended: the process ran the one "
-				"before, or that of its mount namespace: `ls -i '%s'; "
-				"perf script -i %s --show-mmap-events`",
+				"the file at this path has another inode than the mapping record, "
+				"and existed when the recording ended: the process ran an earlier "
+				"file, or the file of its mount namespace: `ls -i '%s'; perf "
+				"script -i %s --show-mmap-events`",
 				loss->name, recording);
 		else
 			jp_blame_evidence(blame,
-					  "the file there was created or written after the "
+					  "the file at this path was created or written after the "
 					  "recording: `ls -li --full-time '%s' %s`",
 					  loss->name, recording);
 		return;
 	case JP_NAME_OTHER_FILE:
-		jp_blame_evidence(blame, "the file there has another build id: `readelf -n '%s'`",
+		jp_blame_evidence(blame,
+				  "the file at this path has another build id: `readelf -n "
+				  "'%s'`",
 				  loss->name);
 		return;
 	case JP_NAME_BAD_FILE:
 		jp_blame_evidence(blame,
-				  "the file there is not a complete ELF file: `readelf -hS '%s'`",
+				  "the file at this path is not a complete ELF file: `readelf -hS "
+				  "'%s'`",
 				  loss->name);
 		return;
 	default:
@@ -80,14 +83,14 @@ static void describe_build_id(const struct jp_name_case *name_case, struct jp_bl
 	if (id && name_case->loss->fault == JP_NAME_CHANGED)
 		jp_blame_evidence(
 			blame,
-			"the header's build id, %s, is of that file: perf read it when "
-			"the recording was over; --buildid-mmap records that of the mapped file",
+			"the header has that file's build id, %s: perf read it after the "
+			"recording; --buildid-mmap records the build id of the mapped file",
 			id);
 	else if (id)
 		jp_blame_evidence(blame,
 				  "the build id of the file is %s, and ~/.debug/.build-id and "
-				  "/usr/lib/debug/.build-id have no file of it: "
-				  "`perf buildid-list -i %s`",
+				  "/usr/lib/debug/.build-id contain no file with it: `perf "
+				  "buildid-list -i %s`",
 				  id, recording);
 	else
 		jp_blame_evidence(
@@ -104,15 +107,16 @@ static bool blame_missing(const struct jp_name_case *name_case)
 	const char *id = format_build_id(name_case, text);
 
 	jp_blame_evidence(blame,
-			  "%" PRIu64 " samples have frames in it: `perf report -i %s --sort dso`",
+			  "%" PRIu64 " samples have frames in this file: `perf report -i %s --sort "
+			  "dso`",
 			  loss->samples, name_case->view->path);
 	describe_present_file(name_case, blame, id);
 	describe_build_id(name_case, blame, id);
 	if (id && loss->fault != JP_NAME_CHANGED)
 		jp_blame_remedy(blame,
-				"put the file of that build id where it was, or into a folder "
-				"DIR for --elf DIR; `perf buildid-cache --add FILE` does it for "
-				"perf; `perf archive` after recording keeps them");
+				"put the file with that build id back, or into a folder DIR for "
+				"--elf DIR; for perf: `perf buildid-cache --add FILE`; next time, "
+				"run `perf archive` after recording");
 	else if (is_memory(loss))
 		jp_blame_remedy(blame, "%s", jp_code_memory_remedy);
 	else
@@ -148,7 +152,9 @@ static bool blame_other_format(const struct jp_name_case *name_case)
 			  "%" PRIu64 " samples have frames in such files: "
 			  "`perf report -i %s --sort dso`",
 			  loss->samples, name_case->view->path);
-	jp_blame_evidence(blame, "it is %s, and perf reads symbols only of ELF files: `file '%s'`",
+	jp_blame_evidence(blame,
+			  "the file is %s, and perf reads symbols only of ELF files: `file "
+			  "'%s'`",
 			  tables.windows ? "a Windows image" : "an archive", loss->name);
 	jp_blame_evidence(blame,
 			  "perf does not read the perf map for mapped files: "
@@ -159,7 +165,7 @@ static bool blame_other_format(const struct jp_name_case *name_case)
 				? ".NET: DOTNET_ReadyToRun=0 compiles such code at run time, "
 				  "and DOTNET_PerfMapEnabled=3 names it (before .NET 6, COMPlus_ "
 				  "for DOTNET_); Wine: a profiler for Windows"
-				: "simpleperf, which reads the libraries in an APK; or "
+				: "use simpleperf, which reads the libraries in an APK; or "
 				  "extract them (android:extractNativeLibs=true)");
 	return true;
 }
@@ -182,7 +188,7 @@ static bool blame_stripped(const struct jp_name_case *name_case)
 	const char *id = format_build_id(name_case, text);
 
 	jp_blame_evidence(blame,
-			  "%" PRIu64 " samples lie in it at addresses without a symbol: "
+			  "%" PRIu64 " samples lie at addresses of this file without a symbol: "
 			  "`perf report -i %s --no-children --sort dso,sym`",
 			  loss->samples, name_case->view->path);
 	jp_blame_evidence(blame, "the file has no .symtab: `readelf -S '%s' | grep symtab`",
@@ -215,7 +221,8 @@ static bool blame_not_there(const struct jp_name_case *name_case)
 			  loss->samples);
 	jp_blame_evidence(blame, "one of these files does not exist: `ls -l '%s'`", loss->name);
 	jp_blame_evidence(blame,
-			  "they belong to the %" PRIu64 " injected mapping records of pid %" PRIu32,
+			  "these files belong to the %" PRIu64
+			  " injected mapping records of pid %" PRIu32,
 			  name_case->process->injected, loss->pid);
 	jp_blame_remedy(blame,
 			"inject again into a folder that stays: perf inject --jit -i perf.data "

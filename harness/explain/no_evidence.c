@@ -49,13 +49,13 @@ static void blame_silence(struct jp_explain_view *view)
 			  "the file has %" PRIu64 " records of %" PRIu32 " events, 0 samples",
 			  summary->records, summary->attrs);
 	jp_blame_evidence(blame,
-			  "none was lost: 0 LOST records with a count, 0 LOST_SAMPLES; see them: "
-			  "perf report -D -i %s",
+			  "no sample was lost: LOST and LOST_SAMPLES records count 0: perf report "
+			  "-D -i %s",
 			  view->path);
 	if (summary->cut_short) {
 		jp_blame_evidence(blame,
-				  "the file is cut short: perf completes it when it ends: "
-				  "perf report --header-only -i %s",
+				  "the file is truncated: perf completes the header when perf "
+				  "exits: perf report --header-only -i %s",
 				  view->path);
 		jp_blame_remedy(blame, "end perf record by SIGINT (Ctrl-C) or SIGTERM: after "
 				       "SIGKILL, samples that it had not written are lost");
@@ -82,11 +82,11 @@ static void blame_writer(struct jp_explain_view *view)
 			  "the header states neither events nor data: expected \"PERFILE2\", an "
 			  "attr size at offset 16 and attrs at 24: xxd -l 104 %s",
 			  view->path);
-	jp_blame_evidence(blame, "perf inject writes the header at last, or completes it only if "
-				 "it succeeds");
+	jp_blame_evidence(blame, "perf inject writes or completes the header at the end, if it "
+				 "succeeds");
 	jp_blame_evidence(blame, "the bytes after the header belong to no event: ls -l %s",
 			  view->path);
-	jp_blame_remedy(blame, "see what perf inject printed, and ask about its input: jitproof "
+	jp_blame_remedy(blame, "read the messages of perf inject, and explain its input: jitproof "
 			       "explain perf.data; jitproof inject -i perf.data -o injected.data "
 			       "reads damaged jitdumps");
 }
@@ -96,8 +96,8 @@ static void blame_block(struct jp_explain_view *view, uint64_t behind)
 	struct jp_blame *blame = jp_blame(view->blames, "unreadable-by-perf", 0, "", NULL, behind);
 
 	jp_blame_evidence(blame,
-			  "the compressed record at offset %" PRIu64
-			  " holds only a part of a block of zstd, and unpacks to nothing",
+			  "the compressed record at offset %" PRIu64 " holds only a part of a zstd "
+			  "block, and unpacks to nothing",
 			  view->summary->empty_chunk);
 	jp_blame_evidence(blame,
 			  "perf up to 7.3 takes that for an error: perf script -i %s ends with "

@@ -163,23 +163,23 @@ static const char *describe_reason(const struct jp_explain_view *view, const cha
 		return "records were lost before these samples: perf report --stats shows how many";
 	if (strcmp(id, "exec-while-disabled") == 0)
 		return image->files
-			       ? "the recorded files are another program's: neither the libraries "
-				 "nor the program fit"
-			       : "the recording has no file and no name of the process: its exec "
-				 "was not recorded";
+			       ? "the recorded files belong to another program: neither the "
+				 "libraries nor the program fit"
+			       : "the recording has neither files nor a name of the process: its "
+				 "exec was not recorded";
 	if (strcmp(id, "damaged-jitdump") == 0 && image->injected)
-		return "the recording knows only files that inject made of a jitdump: perf inject "
+		return "the recording has only files that inject made from a jitdump: perf inject "
 		       "removes the records of that memory, and the jitdump lacks this code";
 	if (strcmp(id, "damaged-jitdump") == 0)
 		return was_injected(view, image->pid)
-			       ? "perf inject removes the records of such memory in all programs "
-				 "of a process with a jitdump; the program after an exec truncates "
-				 "the jitdump"
+			       ? "in a process with a jitdump, perf inject removes the records of "
+				 "such memory of all its programs; the program after an exec "
+				 "truncated the jitdump"
 			       : "perf inject wrote this file, since it has no FINISHED_ROUND "
 				 "record: it removes the records of such memory, and found no "
 				 "load in the jitdump, or none that it accepts";
 	if (strcmp(id, "jitdump-wrong-clock") == 0)
-		return "all files that inject made of the jitdump have times after the last "
+		return "all files that inject made from the jitdump have times after the last "
 		       "sample, and perf inject removes the other records of that memory";
 	if (strcmp(id, "attach-window") == 0)
 		return image->exec ? "the process's exec and later mappings were recorded: either "
@@ -187,8 +187,8 @@ static const char *describe_reason(const struct jp_explain_view *view, const cha
 				     "recorded (-t, --no-inherit) mapped the code, or mremap "
 				     "moved it, which the kernel does not record; perf record "
 				     "from the start shows which"
-				   : "the recording knows the mappings from before it began, "
-				     "emitted code too where there was any";
+				   : "the recording has the mappings from before its start, "
+				     "including emitted code if there was any";
 	if (image->exec)
 		return "the recording has the process's exec, but no mapping of it: its events did "
 		       "not ask for mapping records (mmap: 1 in perf evlist -v), or a tool removed "
@@ -214,7 +214,7 @@ static const char *find_remedy(const struct jp_explain_view *view, const char *i
 		       "PID";
 	if (strcmp(id, "damaged-jitdump") == 0 && image->injected)
 		return "let the runtime write all code into the jitdump; jitproof inject "
-		       "--anon=cut keeps what is known of the other";
+		       "--anon=cut keeps the records of the other code";
 	if (strcmp(id, "damaged-jitdump") == 0)
 		return was_injected(view, image->pid)
 			       ? "let the program before the exec write its jitdump into another "

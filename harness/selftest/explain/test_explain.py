@@ -213,7 +213,7 @@ class Walks(Recording):
         found = self.find_causes()
         self.assertEqual([(cause, found[cause]["share"]) for cause in found],
                          [("jit-no-frame-pointer", 0.5), ("depth-limit", 0.5)])
-        self.assertIn("does not show which", found["jit-no-frame-pointer"]["evidence"][2])
+        self.assertIn("shows which of these", found["jit-no-frame-pointer"]["evidence"][2])
 
     def test_library_beside_musl(self) -> None:
         """musl's libc is its ld.so."""
@@ -624,7 +624,7 @@ class Dumps(Recording):
         self.add_dumps(ANON + 8, self.ASKED)
         found = self.expect_cause("no-cfi-for-jit", 1)
         self.assertEqual(found["file"], path)
-        self.assertIn("has no unwind information", found["evidence"][1])
+        self.assertIn("without unwind information", found["evidence"][1])
         os.unlink(path)
         self.assertEqual(self.run_json()["causes"][0]["id"], "missing-file")
 

@@ -262,7 +262,7 @@ class PerfMaps(Explained):
         self.write_map((CODE + 0x800, 0x100, "inherited"), pid=OTHER)
         self.add_memory()
         found = self.expect_cause("map-partial", file="/tmp/perf-1.map")
-        self.assertIn("1 lines of it are in the same memory", found["evidence"][2])
+        self.assertIn("1 lines of that map are in the same memory", found["evidence"][2])
         self.assertIn("maps of their own", found["remedy"])
         # A parent's map may also hold what its child compiled. No namespace begins with pid 300.
         self.write_map(pid=OTHER)
@@ -400,14 +400,14 @@ class RemovedRecords(Explained):
                 self.add_records(self.perf.comm(PID, PID, "java", end, executed=True))
                 self.add_map("/usr/bin/java", FILE, time=end)
                 self.add_map("/home/jitted-4711-0.so", CODE, 0x200, end + 1)
-                self.assertIn("truncates the jitdump",
+                self.assertIn("truncated the jitdump",
                               self.expect_cause("damaged-jitdump")["evidence"][2])
 
 
 class Jitdumps(Explained):
     def test_injected_at_other_addresses(self) -> None:
         self.add_map("/home/jitted-%d-1.so" % PID, FILE)
-        self.assertIn("none is of this code", self.expect_cause("damaged-jitdump")["evidence"][1])
+        self.assertIn("none covers this code", self.expect_cause("damaged-jitdump")["evidence"][1])
 
     def setUp(self) -> None:
         super().setUp()
@@ -426,7 +426,7 @@ class Jitdumps(Explained):
         self.add_records(self.perf.fork(PID, OTHER, 9), self.perf.comm(PID, PID, "java", 9))
         self.perf.sort()
         found = self.expect_cause("jitdump-not-injected", file=path)
-        self.assertIn("pid 1 mapped it", found["evidence"][0])
+        self.assertIn("pid 1 mapped the jitdump", found["evidence"][0])
         self.assertIn("1 of 1", found["evidence"][1])
         self.add_records(self.perf.comm(PID, PID, "java", 9, executed=True))
         self.perf.sort()
@@ -484,7 +484,7 @@ class Jitdumps(Explained):
         for name, raw, text in (
                 ("cut in its first record", whole[:90], "names 0 of 1 addresses"),
                 ("torn between records", first + b"\xff" * 31 + whole[len(first):],
-                 f"from offset {len(first)} on 31 bytes are no record"),
+                 f"from offset {len(first)} on 31 bytes are invalid"),
                 ("all times 0", make_dump(0, 0), "dump.clock"),
                 ("ns times, flag of the counter", make_dump(50, 60, flags=1), "dump.arch-clock"),
                 ("a flag that perf refuses", make_dump(50, flags=4), "flags within"),
