@@ -74,12 +74,10 @@ static int judge_counted_samples(struct jp_view *view)
 						       : NULL;
 	if (!cause)
 		return 0;
-	return jp_findings_count_failure(
-		&view->findings, "event.samples", cause,
-		"%" PRIu64 " samples, and %" PRIu64
-		" that were lost; by what the events counted there are %.1f to "
-		"%.1f",
-		counts->samples, lost, min, max);
+	return jp_findings_count_failure(&view->findings, "event.samples", cause,
+					 "%" PRIu64 " samples and %" PRIu64
+					 " lost ones; the events' own counts predict %.1f to %.1f",
+					 counts->samples, lost, min, max);
 }
 
 static int end(struct jp_view *view, struct jp_error *err)

@@ -117,8 +117,8 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 		&view->findings, "gated.anew", anew ? "no-exec" : "exec",
 		"thread %u/%u, '%.20s' as read at %" PRIu64 ": %s", event->pid, event->tid,
 		event->comm.name, event->time,
-		anew ? "nothing was known of it, and its record is of no exec"
-		     : "it was known, and its record is of an exec");
+		anew ? "it was unknown before, but its record marks no exec"
+		     : "it was known before, but its record marks an exec");
 }
 
 /* Returns the latest time at which the gate can have read the name of @process: the time of its
@@ -169,8 +169,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 		gate->nr_wrong++;
 		failed = jp_findings_count_failure(
 			&view->findings, "gated.listed", "other-text",
-			"process %zu, pid %u, which asked at %" PRIu64
-			", is listed as '%.20s', and was never called so",
+			"process %zu, pid %u, which asked at %" PRIu64 ", is listed as '%.20s', a "
+			"name that it never had",
 			i + 1, process->pid, process->announcement_time, process->comm);
 	}
 	jp_findings_add_rate(&view->findings, "gated.listed", gate->nr_wrong,

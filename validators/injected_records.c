@@ -82,9 +82,9 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	digest = digest_record(event);
 	group = jp_map_find(&state->groups, digest);
 	if (view->in_injected && !group)
-		return event->type == JP_EVENT_MAP ? 0
-						   : report(state, &record, "added",
-							    "perf.data does not have this record");
+		return event->type == JP_EVENT_MAP
+			       ? 0
+			       : report(state, &record, "added", "perf.data lacks this record");
 	if (!group) {
 		group = jp_map_at(&state->groups, digest, sizeof(*group));
 		if (!group)
@@ -111,9 +111,9 @@ static int end(struct jp_view *view, struct jp_error *err)
 		return 0;
 	while (!failed && (group = jp_map_next(&state->groups, &cursor, NULL))) {
 		if (group->count > 0)
-			failed = report(state, group, "absent", "injected.data has none left");
+			failed = report(state, group, "absent", "injected.data lacks it");
 		else if (group->count < 0)
-			failed = report(state, group, "added", "injected.data has one more");
+			failed = report(state, group, "added", "injected.data has it once more");
 		else if (group->files && !group->build_id)
 			failed = report(state, group, "other-file",
 					"injected.data has another inode");

@@ -353,9 +353,9 @@ static int report_strays(struct jit_order_state *order, const struct jp_strays *
 
 	for (uint64_t i = 0; !failed && i < strays->count; i++)
 		failed = jp_findings_count_failure(&order->view->findings, "order.stray", cause,
-						   "%.100s of pid %u at %" PRIx64 ", %" PRIu64
-						   " bytes, loaded at %" PRIu64
-						   ", in the dump of pid %u: %s",
+						   "%.100s of pid %u at %" PRIx64 ", %" PRIu64 " "
+						   "bytes, loaded at %" PRIu64 ", in the jitdump "
+						   "of pid %u: %s",
 						   load->name, load->pid, load->addr, load->size,
 						   load->time, load->owner, reason);
 	return failed;
@@ -367,7 +367,7 @@ static int judge_dumps(struct jit_order_state *order)
 	int failed = report_strays(order, &order->incarnations.nr_stray, "no-code",
 				   "the truth has no such code")
 			     ?: report_strays(order, &order->incarnations.nr_misplaced,
-					      "wrong-owner", "it is another process's");
+					      "wrong-owner", "the code belongs to another process");
 
 	for (uint64_t i = 0; !failed && i < order->loads.folder.nr_bad; i++)
 		failed = jp_findings_count_failure(&order->view->findings, "order.bad", "jitdump",

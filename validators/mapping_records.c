@@ -278,9 +278,9 @@ static int judge_record(struct mapping_records *state, const struct jp_event *re
 	}
 	state->invented++;
 	return jp_findings_count_failure(&state->view->findings, "mappings.invented", cause,
-					 "pid %u, record of %" PRIu64 ": %" PRIx64 "-%" PRIx64
-					 " offset %" PRIx64 " prot %u flags %x inode %" PRIu64
-					 " %.80s: not so from %" PRIx64 " on",
+					 "pid %u, record of %" PRIu64 ": %" PRIx64 "-%" PRIx64 " "
+					 "offset %" PRIx64 " prot %u flags %x inode %" PRIu64 " "
+					 "%.80s: wrong from %" PRIx64 " on",
 					 record->pid, record->time, record->map.addr, end,
 					 record->map.pgoff, record->map.prot, record->map.flags,
 					 record->map.ino, record->map.name, covered_end);

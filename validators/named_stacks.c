@@ -251,8 +251,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 						   nr_astray);
 	if (!failed && unwatched)
 		failed = jp_findings_count_failure(&view->findings, "samples", "unwatched",
-						   "%" PRIu64 " of %" PRIu64
-						   " samples are of processes that were not there",
+						   "%" PRIu64 " of %" PRIu64 " samples are of "
+						   "processes that did not exist",
 						   unwatched, stacks->samples);
 	jp_findings_add_role_count(&view->findings, &impossible, "samples.impossible",
 				   nr_astray + unwatched);

@@ -174,8 +174,8 @@ static void count_places(const struct jp_stack_counts *counts, const struct jp_e
 	jp_map_free(&addrs);
 	if (distinct > evidence->info.breakpoints + (instructions - addresses))
 		snprintf(findings->error, sizeof(findings->error),
-			 "samples of %" PRIu64 " instructions, and the capture gave %" PRIu64
-			 " a breakpoint",
+			 "samples at %" PRIu64 " instructions; the capture gave %" PRIu64 " a "
+			 "breakpoint",
 			 distinct, evidence->info.breakpoints);
 	if (evidence->info.breakpoints < addresses)
 		jp_findings_add_role_rate(findings, &given_breakpoints, "insn.given",

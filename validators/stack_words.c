@@ -59,7 +59,8 @@ static int judge_frame_pointer(struct stack_words *words, const struct jp_event 
 	words->bad_fps += is_bad;
 	return is_bad ? jp_findings_count_failure(
 				&words->view->findings, "registers.fp", "other-frame",
-				"at %" PRIu64 ", %u/%u: it is %" PRIx64 "; the truth has %" PRIx64,
+				"at %" PRIu64 ", %u/%u: the frame pointer is %" PRIx64 "; the "
+				"truth has %" PRIx64,
 				event->time, event->pid, event->tid, dumped,
 				dumped_word ? *dumped_word : 0)
 		      : 0;
@@ -93,7 +94,8 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	words->bad_dumps++;
 	return jp_findings_count_failure(
 		&view->findings, "dump.words", "other-word",
-		"at %" PRIu64 ", %u/%u: at %" PRIx64 " is %" PRIx64 "; the truth has %" PRIx64,
+		"at %" PRIu64 ", %u/%u: the dump has at %" PRIx64 " the word %" PRIx64 "; the "
+		"truth has %" PRIx64,
 		event->time, event->pid, event->tid, dump.addr, dump.dumped_word, dump.true_word);
 }
 

@@ -198,7 +198,7 @@ static void describe(const struct summed *summed, const struct jp_event *event, 
 	if (!summed->nr_must) {
 		snprintf(text, size,
 			 "%" PRIu64 " samples of pid %u in %s: %u frames seen; no activation of "
-			 "this process runs that function; is the stack another process's?",
+			 "this process runs that function; the stack may belong to another process",
 			 event->observed->weight, event->pid, first, summed->nr_seen);
 		return;
 	}
@@ -327,8 +327,8 @@ static int judge_emitted_callers(struct summed *summed, const struct jp_event *e
 	summed->nr_impossible += event->observed->weight;
 	return jp_findings_count_failure(
 		&summed->view->findings, "samples", "astray",
-		"%" PRIu64 " samples of pid %u: %u native frames, and then a "
-		"stack that cannot be; a stream has the innermost frame first",
+		"%" PRIu64 " samples of pid %u: %u native frames, and then an impossible stack; a "
+		"stream must have the innermost frame first",
 		event->observed->weight, event->pid, summed->first_emitted);
 }
 
@@ -403,10 +403,9 @@ static int report_misnamed_samples(struct summed *summed)
 	if (!lack || summed->weights.total.nr_inside || !truth->nr_codes)
 		return 0;
 	return jp_findings_count_failure(&summed->view->findings, "samples", "misnamed",
-					 "%" PRIu64
-					 " samples at least were in emitted code, and no frame "
-					 "has the name of an emitted function, such as %.100s; the "
-					 "largest sum has %s innermost",
+					 "at least %" PRIu64 " samples were in emitted code, and "
+					 "no frame has the name of an emitted function, such as "
+					 "%.100s; the largest sum has %s innermost",
 					 lack, truth->codes[0].name, summed->innermost);
 }
 
@@ -454,9 +453,8 @@ static uint64_t judge_native_samples(struct summed *summed)
 	if (ratio <= 0 || (double)native <= max)
 		return 0;
 	jp_findings_count_failure(&summed->view->findings, "samples", "too-many",
-				  "%" PRIu64
-				  " samples without an emitted function; the witness expects "
-				  "%.0f of any code",
+				  "%" PRIu64 " samples without an emitted function; the witness "
+				  "expects %.0f samples in all",
 				  native, expected);
 	return native - (uint64_t)max;
 }
@@ -482,7 +480,7 @@ static uint64_t count_impossible_samples(struct summed *summed)
 	if (!evidence->declared.system_wide)
 		count += report_unusual_count(summed, summed->unwatched, summed->weight,
 					      JP_SAMPLE_UNWATCHED_USUAL, "unwatched",
-					      "are of processes that were not there");
+					      "are of processes that did not exist");
 	return count;
 }
 

@@ -127,8 +127,8 @@ static int judge_threads(struct jp_summed_weights *weights, struct jp_findings *
 		return 0;
 	return jp_findings_count_failure(
 		findings, "cpu.samples", "other-thread",
-		"pid %" PRIu64 ", thread %" PRIu64 " has %" PRIu64
-		" samples, by the witness there are %.1f at most, and others lack %.0f",
+		"pid %" PRIu64 ", thread %" PRIu64 " has %" PRIu64 " samples, the witness allows "
+		"%.1f, and other threads lack %.0f",
 		whose >> 32, whose & UINT32_MAX, heaviest->nr_inside, heaviest->max_expected, lack);
 }
 
@@ -154,15 +154,15 @@ int jp_summed_weights_judge(struct jp_summed_weights *weights, struct jp_finding
 	if (failed)
 		return failed;
 	if (has_too_few)
-		return jp_findings_count_failure(
-			findings, "cpu.samples", "too-few",
-			"%.0f samples, by the witness there are %.1f at least",
-			find_longest_time_inside(weight), weight->min_expected);
+		return jp_findings_count_failure(findings, "cpu.samples", "too-few",
+						 "%.0f samples; the witness expects at least %.1f",
+						 find_longest_time_inside(weight),
+						 weight->min_expected);
 	weights->surplus = (uint64_t)fmax(surplus, 0);
 	if (surplus > 0)
 		return jp_findings_count_failure(findings, "cpu.samples", "too-many",
-						 "%" PRIu64
-						 " samples, by the witness there are %.1f at most",
+						 "%" PRIu64 " samples; the witness expects at most "
+						 "%.1f",
 						 weight->nr_inside, weight->max_expected);
 	return 0;
 }

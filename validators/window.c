@@ -64,8 +64,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 	findings->contradicted = state->nr_never;
 	if (state->nr_never)
 		snprintf(findings->error, sizeof(findings->error),
-			 "%" PRIu64 " of %" PRIu64
-			 " samples are of before the capture began, or of after it ended",
+			 "%" PRIu64 " of %" PRIu64 " samples were taken before the capture began "
+			 "or after it ended",
 			 state->nr_never, state->samples);
 	else if (2 * state->nr_inside < state->samples - state->nr_switching ||
 		 (state->samples && !state->nr_inside))

@@ -576,13 +576,11 @@ static int judge_tally(struct witness *state, const struct tally *tally, double 
 		is_unwatched(state, tally) ? "not-watched"
 		: has_too_few              ? "too-few"
 					   : "too-many",
-		"%s %u: %.0f samples; the witness expects %.1f and has %" PRIu64
-		" gaps, which may change that by %.1f; %" PRIu64
-		" are missing between its samples, the first after %" PRIu64 ", at most %" PRIu64
-		" in a row; the witness has at most %" PRIu64
-		" between two of them, the first at %" PRIu64 "; %" PRIu64
-		" come less than half a period after the last, of the witness's "
-		"%" PRIu64,
+		"%s %u: %.0f samples; the witness expects %.1f, and its %" PRIu64 " gaps change "
+		"that by at most %.1f; %" PRIu64 " samples are missing between witness samples, "
+		"the first after %" PRIu64 ", at most %" PRIu64 " in a row; at most %" PRIu64 " "
+		"witness samples lie between two samples, first at %" PRIu64 "; %" PRIu64 " "
+		"samples come less than half a period after another, of the witness's %" PRIu64,
 		label, number, has_too_few ? drift.few : drift.many,
 		has_too_few ? drift.min : drift.max, tally->witness.nr_gaps,
 		has_too_few ? drift.few_room : drift.many_room, tally->nr_missing, tally->hole,
@@ -702,7 +700,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 	failed = state->ratio > 0 ? judge_streams(state) : 0;
 	if (!failed && !state->witnessed->count && state->surplus > 0)
 		snprintf(view->findings.error, sizeof(view->findings.error),
-			 "the witness has no sample, the capture %.0f beyond chance",
+			 "the witness has no sample, the capture has %.0f, which is beyond chance",
 			 state->surplus);
 	return failed;
 }

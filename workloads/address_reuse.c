@@ -94,10 +94,10 @@ static int run(int argc, char **argv)
 
 static const struct jp_option options[] = {
 	{"--how", .number = &reuse.reuse_method, .words = hows,
-	 .help = "into the same memory, RWX; or RX to RW and back; or other memory mapped at the "
-		 "same address (overwrite)"},
+	 .help = "put new code into the same memory, RWX; or RX to RW and back; or into other "
+		 "memory mapped at the same address (overwrite)"},
 	{.get_more = jp_code_heap_options, .context = &reuse.heap},
-	{.help = "step reuse: also done every period"},
+	{.help = "Step: reuse (replaces the code, as every --period)"},
 	{0}};
 
 JP_DEFINE(workload, address_reuse) = {

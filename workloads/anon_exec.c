@@ -14,8 +14,9 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {{"--protect", .number = &protect, .words = protects,
-					    .help = "writable and executable at once, or written "
-						    "and then made executable by mprotect (rwx)"},
+					    .help = "memory is writable and executable at once, or "
+						    "written and then made executable by mprotect "
+						    "(rwx)"},
 					   {.get_more = jp_plan_options, .context = &plan},
 					   {0}};
 

@@ -132,12 +132,12 @@ static const struct jp_option options[] = {
 	{"--direction", .number = &growth.direction, .words = directions,
 	 .help = "where the next page is: above, below, between two (up)"},
 	{"--manner", .number = &growth.manner, .words = manners,
-	 .help = "mapped RWX; RW, then RX; the same, published while RW; or PROT_NONE, then RW, "
+	 .help = "map pages RWX; RW, then RX; the same, published while RW; or PROT_NONE, then RW, "
 		 "then RX (mmap)"},
 	{"--unit", .value = "N", .number = &growth.unit, .min = 1, .max = 4096,
 	 .help = "pages at a time (1; late-mprotect: a quarter)"},
 	{.get_more = jp_code_heap_options, .context = &growth.heap},
-	{.help = "step grow: also done every period"},
+	{.help = "Step: grow (adds pages, as every --period)"},
 	{0}};
 
 JP_DEFINE(workload, coalesced_growth) = {

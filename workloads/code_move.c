@@ -93,9 +93,9 @@ static int run(int argc, char **argv)
 
 static const struct jp_option options[] = {
 	{"--how", .number = &moving.move_method, .words = hows,
-	 .help = "by the runtime, or by the kernel (copy)"},
+	 .help = "the runtime copies the code, or the kernel moves it (copy)"},
 	{.get_more = jp_code_heap_options, .context = &moving.heap},
-	{.help = "step move: also done every period"},
+	{.help = "Step: move (moves the code, as every --period)"},
 	{0}};
 
 JP_DEFINE(workload, code_move) = {
@@ -107,12 +107,12 @@ JP_DEFINE(workload, code_move) = {
 
 static const struct jp_excuse excuses[] = {
 	{"code_move.both", "code_move publish=both* !inject=*", "load.* names.*",
-	 "not-published stale later", NULL, "a perf map has no word for a move"},
+	 "not-published stale later", NULL, "a perf map cannot express a move"},
 	{"code_move.mremap", "code_move --how=mremap", "names.unnamed", "no-mapping",
 	 "coverage.unmapped", "the kernel has no record of mremap"},
 	{"code_move.mremap.loads", "code_move --how=mremap", "load.unnamed", "no-mapping", NULL,
 	 "the kernel has no record of mremap"},
 	{"code_move.map", "code_move publish=map*", "load.* names.*", "not-published stale later",
-	 NULL, "a perf map has no word for a move"},
+	 NULL, "a perf map cannot express a move"},
 };
 JP_REGISTER_ROWS(excuse, excuses);

@@ -149,7 +149,7 @@ static int run(int argc, char **argv)
 static const struct jp_option options[] = {
 	{"--executable", .set = &executable, .help = "the stacks lie in executable memory"},
 	{"--managed", .set = &managed,
-	 .help = "emitted code has a stack of its own, its caller the thread's"},
+	 .help = "emitted code has its own stack, its caller uses the thread's stack"},
 	{0}};
 
 JP_DEFINE(workload, coroutines) = {

@@ -190,7 +190,7 @@ static const struct jp_option options[] = {
 	{"--deleted", .set = &scene.is_requested[3], .help = "a name that ends with (deleted)"},
 	{"--bytes", .set = &scene.is_requested[4], .help = "no UTF-8"},
 	{"--long", .set = &scene.is_requested[5], .help = "4000 characters"},
-	{"--octal", .set = &scene.is_requested[6], .help = "a text like an escaped newline"},
+	{"--octal", .set = &scene.is_requested[6], .help = "the text \\012, an escaped newline"},
 	{"--memfd", .set = &scene.is_requested[MEMFD], .help = "a memfd, which has no path"},
 	{"--overlay", .set = &scene.is_requested[OVERLAY], .help = "a file in an overlay"},
 	{.help = "And:"},

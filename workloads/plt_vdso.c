@@ -108,7 +108,7 @@ static int run(int argc, char **argv)
 	 * in single steps. */
 	if (ret == -ETIME)
 		return jp_handshake_skip(
-			"steps so fast that the vDSO's clock_gettime() comes to an end");
+			"single steps that are fast enough for the vDSO's clock_gettime() to end");
 	if (ret == -ENOTSUP || ret == -EPERM)
 		return jp_handshake_skip(ret == -EPERM
 						 ? "ptrace of an own child"

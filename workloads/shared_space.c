@@ -60,6 +60,6 @@ JP_DEFINE(workload, shared_space) = {
 
 static const struct jp_excuse excuses[] = {
 	{"shared_space.stale", "shared_space", "coverage.stale", "not-executable", "acts.munmap",
-	 "one process unmaps what the other one's records hold"},
+	 "one process unmaps memory that records of the other process contain"},
 };
 JP_REGISTER_ROWS(excuse, excuses);

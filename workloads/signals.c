@@ -138,6 +138,6 @@ JP_DEFINE(workload, signals) = {
 
 static const struct jp_excuse excuses[] = {
 	{"signals.stack", "signals --stack=own", "broken.*", "dump-short", "predicted",
-	 "what was interrupted is on a stack that the dump does not hold"},
+	 "the interrupted code is on a stack that the dump does not contain"},
 };
 JP_REGISTER_ROWS(excuse, excuses);

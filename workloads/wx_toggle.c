@@ -175,7 +175,7 @@ static const struct jp_option options[] = {
 	 .help = "threads wait outside; or fault and wait in a signal handler; or only pages "
 		 "without threads change (safepoint)"},
 	{.get_more = jp_code_heap_options, .context = &toggling.heap},
-	{.help = "step toggle: also done every period"},
+	{.help = "Step: toggle (changes pages, as every --period)"},
 	{0}};
 
 JP_DEFINE(workload, wx_toggle) = {

@@ -126,7 +126,7 @@ def show_memory(context: Context) -> Iterator[Shown]:
     path, addresses = build_example(context)
     before, after = (ask_libdw(path, addresses[name])["peak_kb"] for name in ("quiet", "after"))
     yield read_version(), after > before + 1000000, \
-        "one rule for register 2^27-2, 5 bytes of the file: %d MB of memory instead of %d" % (
+        "a rule for register 2^27-2 of 5 bytes: %d MB of memory instead of %d" % (
             after // 1000, before // 1000)
 
 
@@ -138,8 +138,8 @@ def show_epilogue(context: Context) -> Iterator[Shown]:
     popped = [line for line in rows if re.search(r" c-(16|24|32|40|48|56)\b", line)]
     compiler = process.run(["gcc", "--version"]).stdout.splitlines()[0].split()[-1]
     yield "gcc " + compiler, len(popped) > 0, \
-        "%d of %d rows of jitproof in which only the return address is left on the stack name " \
-        "slots below it" % (len(popped), len(rows))
+        "%d of %d rows of jitproof with only the return address left on the stack name slots " \
+        "below it" % (len(popped), len(rows))
 
 if __name__ == "__main__":
     print(json.dumps(query_libdw(sys.argv[1], int(sys.argv[2]))))

@@ -93,7 +93,7 @@ def show_missing(context: Context, perf: Perf) -> tuple[bool, str]:
     os.unlink(os.path.join(folder, "jit-%d.dump" % pids[0]))
     after, result = injecting.run_inject(perf, folder)
     return before > after and result.returncode != 0, \
-        "%d functions of two processes; %d, exit %d, after the jitdump of one was removed" % (
+        "%d functions injected for two processes; %d (exit status %d) without one jitdump" % (
             before, after, result.returncode)
 
 
@@ -109,7 +109,8 @@ def inject_changed(context: Context, perf: Perf, change: Callable[[bytes, int], 
     files.write_bytes(path, change(data, *struct.unpack_from("<I", data, 8)))
     after, result = injecting.run_inject(perf, folder)
     return before > 0 and after == 0 and result.returncode == 0, \
-        "%d functions; %d, exit %d, after the change" % (before, after, result.returncode)
+        "%d functions injected; %d (exit status %d) after the change" % (
+            before, after, result.returncode)
 
 
 @perf_finding("perf.inject-long-header")

@@ -127,8 +127,8 @@ def show_short_tasks(context: Context) -> Iterator[Shown]:
         pids = perf.run("script", "-F", "pid", "-i", path).stdout.split()
         counts.append(len(pids) - max(map(pids.count, set(pids))))
     yield platform.release(), counts[0] < 12 and counts[1] >= 180, \
-        "200 processes, a clock of 199 Hz: of 3 ms each (0.6 s in all, 119 samples) %d samples; " \
-        "of 6 ms each (1.2 s, 239 samples) %d" % tuple(counts)
+        "199 Hz, 200 processes: %d samples if each runs 3 ms (119 expected), %d if each runs " \
+        "6 ms (239)" % tuple(counts)
 
 
 # Runs for a second with its stack pointer 13 bytes below the end of its address space.

@@ -602,7 +602,7 @@ def show_lost_twice(context: Context, perf: Perf) -> tuple[bool, str]:
                "-o", path, "--", context.program, "200")
     judged = judge_file(context, path)
     return judged["lost_samples"] >= judged["lost_events"] > 0, \
-        "a ring too small: LOST records count %d, LOST_SAMPLES %d" % (
+        "with a small ring, LOST records count %d, LOST_SAMPLES %d" % (
             judged["lost_events"], judged["lost_samples"])
 
 

@@ -147,7 +147,7 @@ def add_difference(name: str, difference: str, prepare: Callable[[Context], Sequ
 add_difference("perf.unwind-exec", "perf reads a file's tables where it lay before an exec",
                lambda context: ["/bin/sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do %s 100; "
                                 "done" % context.program])
-add_difference("perf.unwind-twice", "perf (libdw) has the file at one of two places",
+add_difference("perf.unwind-twice", "perf (libdw) has the file at only one of its two addresses",
                lambda context: [build_program(context, TWICE, "-no-pie")])
 add_difference("perf.unwind-beyond", "perf invents ffffffffffffffff where the dump ends",
                lambda context: [build_program(context, LARGE, "-DSTEP=64")])

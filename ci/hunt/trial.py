@@ -33,7 +33,7 @@ OTHER_CROSSING = "a file of another crossing"  # which perf record -a saw
 LACKS_EVIDENCE = ("too little evidence", "nothing was checked",
                   " records (mappings, processes, names) were lost",
                   # Crossings in pid namespaces use the same pids, and share /tmp.
-                  " is there already, of another process",
+                  " is there already, from another process",
                   OTHER_CROSSING, " did not end within ", " did not answer in time")
 FINDING = re.compile(r"\(results/FINDINGS\.md, ([\w.-]+)\)")  # in a reason for an ERROR
 EXCUSED = re.compile(r"\(((?:perf|kernel)\.[\w-]+)\)$")  # at the end of a reason for an exception

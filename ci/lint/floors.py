@@ -27,12 +27,12 @@ ROOMS = (
     ("workloads/",
      rf"workloads/|harness/base/|harness/format/(truth/(format|write)|jit/jitdump_format)\.h$|"
      rf"harness/command/command\.h$|(?!{OURS})",
-     "a workload knows emit/, publish/ and the truth writer, nothing else of ours"),
+     "a workload includes only emit/, publish/ and the truth writer"),
     ("validators/",
      rf"validators/|harness/(base|format|model|judge)/|"
      rf"(?!{OURS}|linux/|sys/(mman|ioctl|wait|socket|ptrace|prctl|syscall|epoll|resource)\.h|"
      r"(unistd|fcntl|signal|poll|pthread|sched|dirent)\.h)",
-     "a validator knows model, judge and the truth reader, and makes no system call"),
+     "a validator includes only model, judge and the truth reader, and makes no system call"),
 )
 # (header, the only files that may include it, why)
 HOMES = (
@@ -49,7 +49,7 @@ HOMES = (
     (r"harness/explain/explainer\.h$", r"harness/explain/",
      "explainers register themselves: no other file names them"),
     (r"harness/capture/", r"harness/(?!outcome/|report/|repro/)",
-     "the core names no capture: captures register themselves"),
+     "the core must not name a capture: captures register themselves"),
     (r"validators/", r"validators/", "validators register themselves: no other file names them"),
     # `jitproof workload` runs registered workloads through their interface.
     (r"workloads/(?!emit/workload\.h$)", r"workloads/|harness/command/",

@@ -65,10 +65,10 @@ def print_summary(chosen: Sequence[Mutant], progress: Progress,
     nr_tried = sum(states[state] for state in STATES[1:])
     print("%d mutants: %s" % (nr_tried, ", ".join("%d %s" % (states[state], state)
                                               for state in STATES[1:])))
-    for state, text in (("same", "have the same code"), ("no C", "are no C"),
-                        ("undecided", "were not decided in time"), ("not tried", "not at all")):
+    for state, text in (("same", "do not change the code"), ("no C", "are no C"),
+                        ("undecided", "were not decided in time"), ("not tried", "were not tried")):
         if states[state]:
-            print("besides, %d %s" % (states[state], text))
+            print("besides, %d mutants %s" % (states[state], text))
     return len(survived)
 
 

@@ -169,7 +169,7 @@ CLASSES: dict[str, Callable[[Pair, Mappings], bool]] = {
     "perf has no mapping record yet":
         lambda pair, _: pair.ours["stop"] == "unmapped" and not pair.b,
     "the dump is empty": lambda pair, _: pair.ours["dump"] == 0,
-    "perf (libdw) has the file at one of two places": is_mapped_twice,
+    "perf (libdw) has the file at only one of its two addresses": is_mapped_twice,
     "perf stops in code without a file": is_without_file,
     "perf reads a file's tables where it lay before an exec":
         lambda pair, mappings: mappings.lower_before_exec(pair.ours["pid"], get_last_common(pair)),

@@ -33,7 +33,7 @@ def report(boards: list[page.Board]) -> None:
     vary = [one for one in cells if one[2].do_rounds_differ]
     for board, scene, cell in vary:
         print("%s %s %s" % (board.profiler, scene, cell))
-    print("%d of %d cells that were asked more than once vary" % (len(vary), repeated))
+    print("%d of %d cells that were measured more than once vary" % (len(vary), repeated))
     reasons = page.read_known("varies")
     for board, scene, _ in vary:
         if not page.explain_variation(board.profiler, scene, reasons):

@@ -14,12 +14,12 @@ from ci.scoreboard.rounds import ROOT, Row, Rounds
 
 # (what users want to do, the scene that tests it)
 ASKED = (
-    ("attach to older code", "anon_exec"), ("the same, RW then RX", "older_flip"),
+    ("attach to older code", "anon_exec"), ("attach, RW then RX", "older_flip"),
     ("code in a memfd", "memfd_double"), ("a heap that grows", "coalesced_growth"),
     ("W^X toggled", "wx_toggle"), ("addresses used again", "address_reuse"),
     ("code that moves", "code_move"), ("fork", "prefork"), ("exec", "fork_exec"),
     ("short-lived processes", "short_lived"), ("pids used again", "pid_reuse"),
-    ("container, from outside", "namespaces"), ("the same, nested", "nested"),
+    ("container, from outside", "namespaces"), ("container in container", "nested"),
     ("container, from inside", "inside"), ("main thread gone", "thread_churn"),
     ("target ends first", "ends_first"), ("map written late", "map_late"),
     ("map written in part", "map_partial"), ("map of another owner", "map_owner"),
@@ -190,7 +190,7 @@ def render_variations(boards: list[Board], reasons: Known) -> Iterator[str]:
                 scenes_of.setdefault((board.profiler, reason), []).append(scene)
     if scenes_of:
         yield from ("## Where the rounds differ", "",
-                    "In %d of the %d cells that were asked more than once." %
+                    "In %d of the %d cells that were measured more than once." %
                     (sum(map(len, scenes_of.values())), nr_repeated), "",
                     "| profiler | workloads | why |", "|---|---|---|")
         yield from ("| %s | %s | %s |" % (profiler, ", ".join(scenes), reason)

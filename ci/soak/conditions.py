@@ -222,7 +222,7 @@ def run_in_stopped_guest(run: Run) -> None:
 
 
 CONDITIONS = (
-    Condition("idle", "nothing beside the run", lambda run: None),
+    Condition("idle", "no other load", lambda run: None),
     Condition("busy-2", "2 busy loops", start_loops(2), STARVED),
     Condition("busy-4", "4 busy loops", start_loops(4), STARVED),
     Condition("busy-8", "8 busy loops", start_loops(8), STARVED),

@@ -95,9 +95,9 @@ def balance_activations(case: Case) -> Changes:
                                                                            len(more)) >= 6:
                 gone = samples[::3]
                 if len(gone) <= 2 + threads:
-                    raise Unobservable("so many samples may be close to the next: a late one, one "
-                                       "at the start, and one of each thread, as each switch "
-                                       "from one to another may swap their events")
+                    raise Unobservable("that many samples may come early: one after a late one, "
+                                       "one at the start, and one of each thread, since a switch "
+                                       "between threads may swap their events")
                 # 1 us later: no other sample of the thread has that time.
                 doubled = {make_key(sample): lambda sample: [
                     sample, clone(sample, time=sample.time + 1000)] for sample in more[:len(gone)]}
@@ -201,7 +201,7 @@ def require_contradiction(make: Make) -> Make:
 
 
 def change_id(case: Case, sample: rd.Sample) -> rd.Sample:
-    ids = require(sorted(set(sample.attr.ids) - {sample.id}), "the event has one id")
+    ids = require(sorted(set(sample.attr.ids) - {sample.id}), "the event has only one id")
     return clone(sample, id=ids[sample.time % len(ids)])
 
 

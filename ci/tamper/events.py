@@ -54,7 +54,7 @@ def remove_sample_parts(bits: int) -> Callable[[Case], Changes]:
     """Removes parts of the event's samples and their bits of sample_type from its attr."""
     def alter_capture(capture: Capture) -> Capture:
         attr_index = find_sampling_attr(capture)
-        require(capture.attrs[attr_index].sample_type & bits, "the event does not ask for it")
+        require(capture.attrs[attr_index].sample_type & bits, "the event does not record this data")
         return capture.replace_attr(
             attr_index, change_field(SAMPLE_TYPE, "Q", lambda value: value & ~bits))
     return lambda case: case.rewrite(alter_capture)
@@ -93,7 +93,7 @@ for name, which in (("sampling", find_sampling_attr), ("sideband", find_sideband
 @register_rewrite("ids.swapped")
 def swap_ids(case: Case, capture: Capture) -> Capture:
     attrs = capture.attrs
-    require(len(attrs) >= 2, "the case has one event")
+    require(len(attrs) >= 2, "the case has only one event")
     first, second = attrs[0].ids, attrs[-1].ids
     return capture.change_attrs(lambda index, attr: rd.Attr(
         bytes(attr.raw), second if index == 0 else first if index == len(attrs) - 1
@@ -103,7 +103,7 @@ def swap_ids(case: Case, capture: Capture) -> Capture:
 # Gives samples an id that no attr has.
 add("ids.unknown", Target(
     lambda case, record: case.is_in_code(record) and record.attr.sample_type & rd.IDENTIFIER,
-    "sample with an id").alter(set_to(id=2**40)))
+    "sample with an event id").alter(set_to(id=2**40)))
 
 Body = Callable[[int, int], bytes]
 
@@ -148,4 +148,4 @@ LOST = Target(lambda _, record: record.kind in (rd.LOST, rd.LOST_SAMPLES), "LOST
 add("lost.removed", LOST.alter(lambda *_: None, 1.0))
 add("lost.doubled", LOST.alter(lambda _, record: [record, record], 1.0))
 add("throttle.removed", Target(lambda _, record: record.kind in (THROTTLE, UNTHROTTLE),
-                               "record of throttling").alter(lambda *_: None, 1.0))
+                               "THROTTLE record").alter(lambda *_: None, 1.0))

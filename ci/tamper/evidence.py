@@ -159,7 +159,7 @@ def require_own_capture(make: Make) -> Make:
 
 
 SECOND = 1_000_000_000
-NO_CLOCK = "breakpoints sample, and no clock"
+NO_CLOCK = "the case samples by breakpoints, not by a clock"
 NOTES: dict[str, Callable[[int], int]] = {
     "started": lambda old: old + 3600 * SECOND,
     "begun.early": lambda old: old - 3600 * SECOND,
@@ -254,7 +254,7 @@ add("capture.format_lost", require_own_capture(edit_lines("capture", lambda line
 def invent_published_file(name: str) -> Callable[[Case], Changes]:
     def alter_case(case: Case) -> Changes:
         if b" publish=" in case.read("case") and b" publish=none" not in case.read("case"):
-            raise Absent("the case publishes")
+            raise Absent("the case publishes names")
         return {name: b""}
     return alter_case
 

@@ -120,7 +120,7 @@ def reverse_maps(case: Case) -> Changes:
 def reverse_lines(name: str) -> Make:
     def alter_case(case: Case) -> Changes:
         lines = read_lines(case, name)
-        require(len(lines) >= 2, "the case's %s has one line" % name)
+        require(len(lines) >= 2, "the case's %s has only one line" % name)
         return {name: b"".join(reversed(lines))}
     return alter_case
 

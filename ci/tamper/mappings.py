@@ -112,7 +112,8 @@ CHANGES: dict[str, Change] = {
 
 
 def move_to_other_process(case: Case, record: rd.Map) -> rd.Map:
-    other_pids = require(sorted(case.watched_pids - {record.pid}), "the case watches one process")
+    other_pids = require(sorted(case.watched_pids - {record.pid}), "the case watches only one "
+                                                                   "process")
     pid = other_pids[record.start // PAGE % len(other_pids)]
     return clone(record, pid=pid, tid=pid)
 
@@ -134,7 +135,7 @@ def split_map(_: Case, record: rd.Map) -> Any:
 
 def require_live(record: Any) -> Any:
     """Returns a record of the kernel. Raises Absent if it was read from /proc."""
-    require(record.time, "the record is of a reading of /proc")
+    require(record.time, "the record was made from /proc")
     return record
 
 
@@ -208,7 +209,7 @@ def prove_read_again(case: Case, record: rd.Map, name: str) -> str | None:
             record.time < two.time < int(case.facts["enabled"])
             for two in filter(repeats_identity, case.capture("perf.data").maps())):
         return None
-    return "a reading of /proc states the same"
+    return "the mappings read from /proc are the same"
 
 
 def prove_written_twice(case: Case, target: Target, share: float, name: str) -> str | None:

@@ -70,8 +70,8 @@ def get_name(record: rd.Side) -> bytes:
 SAMPLE = Target(lambda _, record: isinstance(record, rd.Sample), "sample")
 NATIVE = Target(is_native_sample, "sample outside of emitted code")
 KERNEL = Target(is_kernel_sample, "sample in the kernel")
-MAP = Target(is_live_map, "live record of a mapping")
-SIDE = Target(is_live_side, "live record of sideband")
+MAP = Target(is_live_map, "mapping record that was not read from /proc")
+SIDE = Target(is_live_side, "sideband record that was not read from /proc")
 
 
 def change_chain(change: Callable[[list[int]], list[int]]) -> Change:
@@ -191,15 +191,15 @@ for task_name, number in (("comm", rd.COMM), ("fork", rd.FORK), ("exit", rd.EXIT
            SIDE.what).add(ALL_ONE, {task_name + ".misc.bit-12": set_misc(BUSY_BIT)})
 add("attr.max-stack.2", make_if(
     lambda case: any(len(record.chain) > 4 for record in case.capture("perf.data").samples()),
-    "no sample needs it", change_attr(change_field(MAX_STACK, "H", lambda old: 2))))
+    "no sample depends on the setting", change_attr(change_field(MAX_STACK, "H", lambda old: 2))))
 add("attr.no-kernel-chain", make_if(
     lambda case: any(is_kernel_sample(case, record) for record
                      in case.capture("perf.data").samples()),
-    "no sample needs it",
+    "no sample depends on the setting",
     change_attr(change_field(ATTR_FLAGS, "Q", lambda old: old | EXCLUDE_CALLCHAIN_KERNEL))))
-Target(has_id_and_cpu, "sample with an id").add(ALL_ONE, {
+Target(has_id_and_cpu, "sample with an event id").add(ALL_ONE, {
     "sample.id.0": set_sample_field(lambda record: 8, "Q", 0)})
-Target(has_id_and_cpu, "sample with a CPU").add(ALL_ONE, {
+Target(has_id_and_cpu, "sample with a CPU number").add(ALL_ONE, {
     "sample.reserved": set_sample_field(find_reserved, "I", 1)})
 Target(is_map_after_start, SIDE.what).add(ALL_ONE, {"side.cpu.other": change_cpu})
 Target(is_live_map, SIDE.what).add(ALL_ONE, {

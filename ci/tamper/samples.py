@@ -55,7 +55,7 @@ for to_name, to in (("0x1234", lambda case, sample: 0x1234), ("libc", find_libc)
 
 
 def choose_other(values: set[int], current: int) -> int:
-    candidates = require(sorted(values - {current}), "there is no other to name")
+    candidates = require(sorted(values - {current}), "the case has no other value to replace it by")
     return candidates[current % len(candidates)]
 
 

@@ -172,7 +172,7 @@ add("maps.without.libc", remove_lines(
 def remove_one_interval(case: Case) -> Changes:
     lines = read_lines(case, "intervals")
     indexes = [index for index, line in enumerate(lines) if line.startswith(b"interval")]
-    require(indexes, "the case's intervals hold none")
+    require(indexes, "the case's intervals contain none")
     del lines[indexes[len(indexes) // 2]]
     return {"intervals": b"".join(lines)}
 

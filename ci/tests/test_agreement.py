@@ -86,7 +86,7 @@ class Classes(Compared):
 
     def test_file_mapped_twice(self) -> None:
         self.mappings.add(PID, 0x7f2000000000, 0x1000, 0x1000, True, "/usr/bin/made")
-        for libdw, name in ((True, "perf (libdw) has the file at one of two places"),
+        for libdw, name in ((True, "perf (libdw) has the file at only one of its two addresses"),
                             (False, "unexplained")):
             self.assertEqual(self.classify([FILE, FILE + 9], [FILE], libdw=libdw), name)
 

@@ -20,15 +20,15 @@ WRONG = (
     ("harness/base/a.c", SPDX + "\t" * 12 + "/* x */\n", "103 columns", 2),
     ("harness/base/a.c", SPDX + "int a; \n", "blanks", 2),
     ("docs/a.md", "# A\n" + "<" * 7 + " HEAD\n", "conflict", 2),
-    ("workloads/a.c", SPDX + CAPTURE, "a workload knows", 2),
-    ("workloads/arch/a.c", SPDX + '#include "harness/model/space/replay.h"\n', "a workload knows",
+    ("workloads/a.c", SPDX + CAPTURE, "a workload includes", 2),
+    ("workloads/arch/a.c", SPDX + '#include "harness/model/space/replay.h"\n', "workload includes",
      None),
-    ("validators/a.c", SPDX + CAPTURE, "a validator knows", None),
+    ("validators/a.c", SPDX + CAPTURE, "a validator includes", None),
     ("validators/a.c", SPDX + "int f(void)\n{\n\treturn open(0, 0);\n}\n", "calls open()", 4),
     ("harness/capture/a.c", SPDX + '#include "validators/stack_verdict.h"\n',
      "validators register", None),
     ("harness/repro/a.c", SPDX + '#include "harness/capture/session.h"\n',
-     "the core names no capture", None),
+     "the core must not name a capture", None),
     ("harness/base/a.c", SPDX + '#include "workloads/emit/emitter.h"\n', "workloads register",
      None),
     *(("workloads/a.c", SPDX + f"void f(void)\n{{\n\t{call};\n}}\n", "a handshake", 4)
@@ -110,7 +110,7 @@ class Trees(Folder):
     def test_validator_includes(self) -> None:
         for name in ("unistd.h", "sys/mman.h", "linux/perf_event.h", "fcntl.h"):
             self.write_file("validators/a.c", SPDX + f"#include <{name}>\n")
-            self.assertTrue(any("a validator knows" in line
+            self.assertTrue(any("a validator includes" in line
                                 for line in self.list_findings()), name)
 
     def test_includes_of_facts(self) -> None:

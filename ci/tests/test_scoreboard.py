@@ -112,7 +112,7 @@ class Scoreboard(Folder):
         self.assertIn("| shaky | varies: ok / wrong 2 of 80 ? |", text)
         self.assertIn("| steady | ok |", text)
         self.assertIn("asked 4 times", text)
-        self.assertIn("In 1 of the 3 cells that were asked more than once.", text)
+        self.assertIn("In 1 of the 3 cells that were measured more than once.", text)
         self.assertIn("| perf | shaky |  |", text)
         self.assertIn("2 of 3 workloads without a fault; seen 3/3, nothing wrong 2/3.", text)
         before = text

@@ -135,7 +135,7 @@ class Whole(Folder):
                          "kept\n")
         text = files.read(self.place("soak", "SOAK.md"))
         self.assertIn("| idle | growth/anon | FAIL | cpu.samples | 2 | cpu.samples: 2 |\n", text)
-        self.assertIn("| idle | nothing beside the run | 2 | 2 | 0 | 2 | 100.00 % |\n", text)
+        self.assertIn("| idle | no other load | 2 | 2 | 0 | 2 | 100.00 % |\n", text)
 
     def test_broken_run(self) -> None:
         self.write("#!/bin/sh\necho gone >&2\nexit 99\n", "jitproof", runs=True)

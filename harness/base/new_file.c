@@ -94,7 +94,8 @@ static int begin_file(struct jp_new_file *file, const char *path, struct jp_erro
 	*file = (struct jp_new_file){.path = path, .name = jp_path_base(path), .fd = -1};
 	file->folder = jp_open_named_folder(path, (size_t)(file->name - path));
 	if (file->folder == -ELOOP)
-		return jp_fail(err, ELOOP, "%s: a link of another user's leads there: not followed",
+		return jp_fail(err, ELOOP,
+			       "%s: another user's symbolic link leads there, and is not followed",
 			       path);
 	if (file->folder < 0)
 		return jp_fail(err, -file->folder, "%s: %s", path, strerror(-file->folder));

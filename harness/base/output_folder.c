@@ -132,7 +132,7 @@ int jp_output_folder_publish(const char *name, struct jp_error *err)
 		return jp_delegate_ask(JP_DELEGATED_PUBLISH, name, err);
 	ret = check_name(name, err);
 	if (!ret && !*folder.temporary)
-		return jp_fail(err, ENOENT, "%s: its file was not created before", name);
+		return jp_fail(err, ENOENT, "%s: no file of this name was created before", name);
 	if (!ret && linkat(folder.dir, folder.temporary, folder.dir, name, 0))
 		ret = jp_fail(err, errno, "%s/%s: %s", folder.path, name, strerror(errno));
 	forget_temporary();

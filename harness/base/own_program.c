@@ -17,7 +17,7 @@ int jp_find_program_beside(char path[PATH_MAX], const char *name, struct jp_erro
 	path[length] = '\0';
 	end = strrchr(path, '/') + 1;
 	if (end - path + strlen(name) >= PATH_MAX)
-		return jp_fail(err, ENAMETOOLONG, "%s: too long a name of a program", name);
+		return jp_fail(err, ENAMETOOLONG, "%s: the program's path is too long", name);
 	strcpy(end, name);
 	if (access(path, X_OK))
 		return jp_fail(err, errno, "%s: %s", path, strerror(errno));

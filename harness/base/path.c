@@ -15,7 +15,7 @@ int jp_path_build(char *path_out, size_t size, struct jp_error *err, const char 
 	length = vsnprintf(path_out, size, fmt, ap);
 	va_end(ap);
 	if (length < 0 || (size_t)length >= size) {
-		ret = jp_fail(err, ENAMETOOLONG, "%.40s...: too long a path", path_out);
+		ret = jp_fail(err, ENAMETOOLONG, "%.40s...: the path is too long", path_out);
 		*path_out = '\0';
 	}
 	return ret;

@@ -161,7 +161,7 @@ static int resolve_path(const char *path, char *path_out, size_t size, struct jp
 
 	if (folder == -ELOOP)
 		return jp_fail(err, EPERM,
-			       "%s is not trusted: a link of another user's leads there", path);
+			       "%s is not trusted: another user's symbolic link leads there", path);
 	if (folder < 0)
 		return jp_fail(err, -folder, "%s: %s", path, strerror(-folder));
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", folder);

@@ -64,7 +64,7 @@ int jp_named_input(const char *path, struct jp_error *err)
 		return jp_fail(err, EINVAL, "%s: expected a file, a folder or a pipe", path);
 	if (S_ISFIFO(st.st_mode) && (jp_is_confined() || !jp_is_trusted_user(st.st_uid)) &&
 	    (fstatfs(path_fd, &system) || system.f_type != PIPEFS_MAGIC))
-		return jp_fail(err, EPERM, "%s: another user's FIFO, which is not waited for",
+		return jp_fail(err, EPERM, "%s: another user's FIFO; jitproof does not wait for it",
 			       path);
 	fd = jp_reopen_descriptor(path_fd, S_ISREG(st.st_mode) ? O_NONBLOCK : 0);
 	if (fd == -ENOENT && !S_ISFIFO(st.st_mode))

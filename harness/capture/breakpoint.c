@@ -92,7 +92,8 @@ static int list_instructions(struct job *job, struct jp_error *err)
 	int ret = 0;
 
 	if (!path)
-		return jp_fail(err, EINVAL, "breakpoint: needs a workload with a truth");
+		return jp_fail(err, EINVAL,
+			       "breakpoint: this capture needs a workload with a truth");
 	truth = jp_truth_load(path, err);
 	if (!truth)
 		return -EINVAL;
@@ -105,8 +106,8 @@ static int list_instructions(struct job *job, struct jp_error *err)
 	jp_sort(job->addrs + job->nr_tried, job->nr_addrs - job->nr_tried, jp_compare_by_value);
 	return job->nr_addrs ? 0
 			     : jp_fail(err, EOPNOTSUPP,
-				       "breakpoint: needs a process that runs emitted functions "
-				       "itself");
+				       "breakpoint: this capture needs a process that runs emitted "
+				       "functions itself");
 }
 
 static int list_threads(struct job *job, struct jp_error *err)
@@ -325,7 +326,8 @@ static int parse_options(struct job *job, int argc, char **argv, struct jp_error
 				       argv[i]);
 	job->limit = limit * JP_NS_PER_MS;
 	if (job->session->options.system_wide)
-		return jp_fail(err, EINVAL, "breakpoint: watches one process, not the system");
+		return jp_fail(err, EINVAL,
+			       "breakpoint: this capture watches one process, not the system");
 	return 0;
 }
 

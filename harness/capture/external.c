@@ -294,7 +294,8 @@ static int check_request(const struct jp_session *session, int argc, char **argv
 	if (argc < 2)
 		return jp_fail(err, EINVAL, "%s: expected the profiler's name", argv[0]);
 	if (!session->dir)
-		return jp_fail(err, EINVAL, "%s: works only in cases, which have a run directory",
+		return jp_fail(err, EINVAL,
+			       "%s: this capture works only in cases, which have a run directory",
 			       argv[0]);
 	return 0;
 }

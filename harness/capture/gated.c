@@ -126,7 +126,8 @@ static int make_gate(struct jp_session *session, const struct jp_gate_policy *po
 
 	if (session->options.system_wide || !session->dir)
 		return jp_fail(err, EINVAL,
-			       "gated: works only in cases, which have a run directory");
+			       "gated: this capture works only in cases, which have a run "
+			       "directory");
 	gated = session->state = calloc(1, sizeof(*gated));
 	if (!gated)
 		return jp_fail(err, ENOMEM, "out of memory for the gate");

@@ -154,7 +154,8 @@ int jp_case_vary(struct jp_case_parser *p, const char *text)
 		if (find_variant(&p->variants, axis) < p->variants.nr_axes) {
 			if (*list != '}')
 				return jp_case_refuse(p, "values", text,
-						      "these values where the axis first appears");
+						      "the same list of values where the line "
+						      "first uses the axis");
 			continue;
 		}
 		ret = add_axis(p, axis, list, end);
@@ -213,7 +214,8 @@ char *jp_case_replace_axes(struct jp_case_parser *p, const char *text)
 			length = strlen(value);
 		}
 		if (size + length > JP_CASE_LINE) {
-			jp_case_refuse(p, "line", value, "at most 4096 bytes, axes replaced");
+			jp_case_refuse(p, "line", value,
+				       "at most 4096 bytes after axes are replaced");
 			return NULL;
 		}
 		memcpy(line + size, value, length);

@@ -69,7 +69,7 @@ static bool print_row(const char *start_way, int number, const struct jp_score *
 	for (size_t i = 0; findings && i < findings->nr_exceptions; i++) {
 		const struct jp_exception *exception = &findings->exceptions[i];
 
-		printf("# found: %s, %s: %" PRIu64 ", the first:\n", exception->metric,
+		printf("# found: %s, cause %s: %" PRIu64 ", the first:\n", exception->metric,
 		       exception->cause, exception->count);
 		print_comment("  ", exception->example);
 	}
@@ -136,7 +136,7 @@ static int check_protocol(struct jp_score_plan *plan, const struct jp_operands *
 	ret = jp_profiler_version(plan->profiler, version, sizeof(version), &err);
 	if (ret) {
 		print_comment("", err.text);
-		printf("%s 1 version%s\nBail out! nothing to talk with\n",
+		printf("%s 1 version%s\nBail out! the adapter cannot run\n",
 		       ret == -ENOENT ? "ok" : "not ok", ret == -ENOENT ? " # SKIP" : "");
 		return ret == -ENOENT ? JP_EXIT_SKIPPED : JP_EXIT_BAD;
 	}
@@ -181,8 +181,8 @@ static int adapter(int argc, char **argv)
 	unsigned int task;
 	const struct jp_option options[] = {
 		{"check", .number = &task, .words = tasks,
-		 .help = "the only task: let the adapter attach to a workload and launch one, and "
-			 "check its answers and files"},
+		 .help = "required: let the adapter attach to a workload and launch one, and check "
+			 "its answers and files"},
 		{"NAME", .text = &name, .is_required = true, .print_values = jp_print_adapters,
 		 .help = "the adapter NAME.py, in $JITPROOF_PROFILERS or among those of jitproof"},
 		{"WORKLOAD", .text = &workload, .print_values = jp_print_workloads,

@@ -62,7 +62,7 @@ static bool parse(struct explain_request *request, int argc, char **argv, int *s
 		 .help = "show all places, evidence and notes on a terminal, too, as in a file"},
 		{.get_more = jp_truth_rows, .context = &request->truth},
 		{"--causes", .set = &request->causes, .modes = LIST,
-		 .help = "list all causes, with the validators' words for them"},
+		 .help = "list all causes, each with the validators' names for it"},
 		{.help = "Exit status: 0 healthy; 1 explain found causes, or stack dumps of "
 			 "another machine, which it does not unwind; 99 it cannot read the whole "
 			 "FILE. With --truth: 0 explain finds the same causes as the validators, "
@@ -142,12 +142,13 @@ static void print_cause_list(void)
 {
 	const struct jp_cause *cause;
 
-	printf("causes, and below each the words of validators, which know the truth:\n");
+	printf("causes, and below each the names that validators, which know the truth, have for "
+	       "it:\n");
 	for (size_t i = 0; (cause = jp_cause_at(i)); i++) {
 		printf("  %s: %s\n", cause->id, cause->text);
 		print_words(cause->id);
 	}
-	printf("findings of validators that no capture alone shows:\n");
+	printf("causes that only validators find, since a capture alone does not show them:\n");
 	print_words(NULL);
 }
 

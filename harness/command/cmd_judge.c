@@ -81,7 +81,7 @@ static int judge_folders(const struct jp_arguments *folders, size_t plan,
 	if (jp_report_written(&report, &err))
 		status = jp_command_fail("judge", &err);
 	if (folders->count < plan) {
-		jp_report_cut_short(&report, "cases are missing that ktap.txt has announced");
+		jp_report_cut_short(&report, "the run lacks cases that ktap.txt announces");
 		status = JP_EXIT_BAD;
 	}
 out:

@@ -253,7 +253,9 @@ static int run_workload(void)
 	int status;
 
 	if (request.proc >= 0 && jp_truth_set_outer_proc(request.proc)) {
-		fputs("jitproof workload: --outside-proc: not a /proc that knows us\n", stderr);
+		fputs("jitproof workload: --outside-proc: expected a /proc that shows this "
+		      "process\n",
+		      stderr);
 		return JP_EXIT_BROKEN;
 	}
 	if (record_start())

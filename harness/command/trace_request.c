@@ -19,7 +19,7 @@ const struct jp_option *jp_trace_rows(void *context)
 	static struct jp_option rows[5];
 	const struct jp_option all_rows[] = {
 		{"--bursts", .value = "N", .number = &options->bursts, .min = 1, .max = 1000000,
-		 .help = "end after N bursts of single steps that met emitted code (default: 50)"},
+		 .help = "end after N bursts of single steps through emitted code (default: 50)"},
 		{"--steps", .value = "N", .number = &options->steps, .min = 1, .max = 100000000,
 		 .help = "longest burst, in instructions (default: 2000)"},
 		{"--interval", .value = "MS", .number = &options->interval_ms, .min = 1,

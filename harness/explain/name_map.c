@@ -95,8 +95,7 @@ static bool note_link(const struct jp_name_case *name_case, const struct map_fac
 			  "explain does not: `ls -lL %s`",
 			  facts->path);
 	jp_blame_evidence(blame,
-			  "%" PRIu64 " samples have frames in %s, which the linked file may "
-			  "name",
+			  "%" PRIu64 " samples have frames in %s, which the linked file may name",
 			  name_case->loss->samples, name_case->loss->name);
 	jp_blame_evidence(blame,
 			  "see whether perf names them: `perf script -i %s --pid %" PRIu32 "`",

@@ -60,8 +60,7 @@ static void describe_present_file(const struct jp_name_case *name_case, struct j
 		return;
 	case JP_NAME_OTHER_FILE:
 		jp_blame_evidence(blame,
-				  "the file at this path has another build id: `readelf -n "
-				  "'%s'`",
+				  "the file at this path has another build id: `readelf -n '%s'`",
 				  loss->name);
 		return;
 	case JP_NAME_BAD_FILE:
@@ -153,8 +152,7 @@ static bool blame_other_format(const struct jp_name_case *name_case)
 			  "`perf report -i %s --sort dso`",
 			  loss->samples, name_case->view->path);
 	jp_blame_evidence(blame,
-			  "the file is %s, and perf reads symbols only of ELF files: `file "
-			  "'%s'`",
+			  "the file is %s, and perf reads symbols only of ELF files: `file '%s'`",
 			  tables.windows ? "a Windows image" : "an archive", loss->name);
 	jp_blame_evidence(blame,
 			  "perf does not read the perf map for mapped files: "

@@ -28,7 +28,7 @@ static void probe_size(struct jp_answer *answer)
 	if (fd >= 0)
 		jp_answer_missing(answer, "E2BIG of an attr of %d bytes", LARGEST_ATTR);
 	else if (errno != E2BIG)
-		jp_answer_missing(answer, "E2BIG, which was %s", jp_answer_errno(errno));
+		jp_answer_missing(answer, "E2BIG: the error was %s", jp_answer_errno(errno));
 	else
 		jp_answer_number(answer, large.attr.size);
 }

@@ -178,8 +178,8 @@ static const struct jp_fact facts[] = {
 	 "the chain.",
 	 .probe = count_chain_with_odd_frame_pointer, .parameter = UNALIGNED},
 	{"chain.deep",
-	 "Samples a leaf below 300 callers; number of addresses in the chain with the sysctl's "
-	 "limit.",
+	 "Samples a leaf below 300 callers; number of addresses in the chain with the limit "
+	 "kernel.perf_event_max_stack.",
 	 .probe = walk_deep_chain, .parameter = 0},
 	{"chain.deep.max_stack",
 	 "Samples a leaf below 300 callers with sample_max_stack=5; number of addresses in the "

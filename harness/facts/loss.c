@@ -244,8 +244,8 @@ static void read_sysctls(struct jp_answer *answer)
 
 static const struct jp_fact facts[] = {
 	{"loss.full_ring",
-	 "Makes a page executable 200 times with a ring of one page that is not read; the "
-	 "records in it, then those that arrive with one more event after it was emptied.",
+	 "Makes a page executable 200 times with a ring of one page that is not read; the records "
+	 "in the ring, then those that arrive with one more event after the ring was emptied.",
 	 .probe = fill_ring},
 	{"loss.format_lost",
 	 "Makes a page executable 200 times with a ring of one page that is not read; number of "

@@ -86,13 +86,13 @@ static void answer_how_probe_ended(struct jp_answer *answer, int wait_error, int
 	else if (wait_error)
 		jp_answer_missing(answer, "pidfd_open: %s", jp_answer_errno(wait_error));
 	else if (WIFSIGNALED(status))
-		jp_answer_missing(answer, "an end of the probe: it died of SIG%s",
+		jp_answer_missing(answer, "a complete answer: SIG%s killed the probe",
 				  sigabbrev_np(WTERMSIG(status)));
 	else if (!answer->complete)
-		jp_answer_missing(answer, "an end of the probe: it exited with %d",
+		jp_answer_missing(answer, "a complete answer: the probe exited with %d",
 				  WEXITSTATUS(status));
 	else if (answer->overflow)
-		jp_answer_missing(answer, "room for the value");
+		jp_answer_missing(answer, "space for the value");
 }
 
 int jp_fact_ask(const struct jp_fact *fact, unsigned int limit, struct jp_answer *answer,

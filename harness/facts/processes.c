@@ -168,7 +168,7 @@ static const struct jp_fact facts[] = {
 	{"process.pid_namespace", "B, in a pid namespace of its own, maps a page r-x; all records.",
 	 .watched = clone_child, .parameter = CLONE_NEWPID},
 	{"process.clone3.set_tid",
-	 "Calls clone3 with set_tid; whether the child has the requested pid, or the error.",
+	 "Calls clone3 with set_tid; whether the child has the pid asked for, or the error.",
 	 .probe = clone_with_pid},
 	{"process.renamed", "A thread gets a name of 27 bytes (PR_SET_NAME); the record.",
 	 .watched = rename_thread},

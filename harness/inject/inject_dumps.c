@@ -281,12 +281,11 @@ static const char *check_clock(const struct dump_reading *dump)
 	if (jp_jitdump_header(dump->file)->flags & JP_JITDUMP_ARCH_TIMESTAMP)
 		return dump->output->conv.is_known && dump->output->conv.shift < 64
 			       ? NULL
-			       : "its times are the CPU's counter, and the capture has no "
-				 "TIME_CONV "
-				 "record to convert them";
+			       : "the jitdump's times are the CPU's counter, and the capture has "
+				 "no TIME_CONV record to convert them";
 	return dump->output->monotonic ? NULL
-				       : "its times are CLOCK_MONOTONIC and the capture's are not: "
-					 "record with -k mono";
+				       : "the jitdump's times are CLOCK_MONOTONIC and the "
+					 "capture's are not: record with -k mono";
 }
 
 /* Continues after invalid bytes, for the reason @reason. Returns 0, or -errno if the file is
@@ -319,7 +318,7 @@ static int skip_gap(struct dump_reading *dump, const struct jp_error *reason)
 				 reason->text, gap.size, gap.offset);
 	else
 		jp_inject_report(dump->output,
-				 "%s: bytes are missing before; the last record holds others, "
+				 "%s: bytes are missing; the record before contains later records, "
 				 "which are used",
 				 reason->text);
 	return 0;
@@ -346,8 +345,8 @@ static int read_records(struct dump_reading *dump, struct jp_error *err)
 	summary->bad_records += dump->gaps + (ret < 0);
 	if (dump->gaps > MOST_GAPS)
 		jp_inject_report(dump->output,
-				 "%s: bytes that are no record in %" PRIu64 " more places; %" PRIu64
-				 " bytes skipped in all",
+				 "%s: invalid bytes in %" PRIu64 " more places; %" PRIu64 " bytes "
+				 "skipped in all",
 				 dump->path, dump->gaps - MOST_GAPS, dump->nr_skipped);
 	for (int i = 0; i < PENDING; i++)
 		dump->unused += dump->pending[i].debug.count != 0;
@@ -367,9 +366,8 @@ static int read_records(struct dump_reading *dump, struct jp_error *err)
 				 "%s: %" PRIu64 " DEBUG_INFO records of code that no LOAD follows",
 				 dump->path, dump->unused);
 	if (jp_jitdump_count_unknown(dump->file))
-		jp_inject_report(dump->output,
-				 "%s: %" PRIu64 " records of unknown types passed over", dump->path,
-				 jp_jitdump_count_unknown(dump->file));
+		jp_inject_report(dump->output, "%s: %" PRIu64 " records of unknown types skipped",
+				 dump->path, jp_jitdump_count_unknown(dump->file));
 	return 0;
 }
 

@@ -70,9 +70,8 @@ static int write_sorted_functions(const struct jp_inject_code *code,
 	reading->summary->bad_records += bad_frames;
 	if (bad_frames)
 		jp_inject_report(reading,
-				 "%s: UNWINDING_INFO of %" PRIu64
-				 " functions cannot be used: expected .eh_frame "
-				 "as for code right before it, pc-relative",
+				 "%s: UNWINDING_INFO of %" PRIu64 " functions cannot be used: "
+				 "expected a pc-relative .eh_frame that lies right after the code",
 				 code->path, bad_frames);
 	return 0;
 }

@@ -171,7 +171,8 @@ static int read_marker(struct jp_inject_dumps *dumps, size_t index, struct jp_te
 	else if (owner && owner->pid == marker->pid && strcmp(owner->path, marker->path) != 0)
 		; /* the file was read already by another path */
 	else if (owner)
-		jp_inject_report(reading, "%s: process %u mapped it, too, but did not write it",
+		jp_inject_report(reading,
+				 "%s: process %u also mapped this jitdump, but did not write it",
 				 path, marker->pid);
 	else if (is_other_file(marker, reading, &st))
 		jp_inject_report(reading,

@@ -283,7 +283,7 @@ static int judge_sides(struct judging *judging, const struct jp_control *control
 
 	judging->machine = jp_machine_find(evidence->truth->e_machine);
 	if (!judging->machine)
-		return jp_fail(err, ENOTSUP, "%s/truth: machine %u is not known here",
+		return jp_fail(err, ENOTSUP, "%s/truth: this jitproof does not know machine %u",
 			       evidence->dir, evidence->truth->e_machine);
 	failed = jp_spans_collect_from_truth(evidence->truth, &judging->truth)
 			 ?: begin_judging_side(judging, NULL);

@@ -212,12 +212,12 @@ const char *jp_unmapped_text(const struct jp_unmapped *unmapped, char *text, siz
 	else if (strcmp(unmapped->cause, "shared-mm") == 0)
 		snprintf(text, size,
 			 "%" PRIx64 " was mapped by pid %u, which has the same address space: the "
-			 "kernel's record has that pid alone",
+			 "kernel's record contains only that pid",
 			 left_out->ip, unmapped->sharer);
 	else if (strcmp(unmapped->cause, "mremap") == 0)
 		snprintf(text, size,
-			 "%" PRIx64 " came there by mremap at %" PRIu64
-			 ", which the kernel does not record",
+			 "mremap moved memory to %" PRIx64 " at %" PRIu64 ", which the kernel does "
+			 "not record",
 			 left_out->ip, left_out->act->before);
 	else if (strcmp(unmapped->cause, "window") == 0)
 		snprintf(text, size,
@@ -231,8 +231,7 @@ const char *jp_unmapped_text(const struct jp_unmapped *unmapped, char *text, siz
 		snprintf(text, size, "pid %u is older than the capture, which did not attach to it",
 			 left_out->pid);
 	else
-		snprintf(text, size, "%" PRIx64 " is in no mapping record that holds",
-			 left_out->ip);
+		snprintf(text, size, "no valid mapping record contains %" PRIx64, left_out->ip);
 	return text;
 }
 

@@ -76,7 +76,7 @@ static void check_pids(const struct jp_lint_dump *dump, struct jp_lint_findings 
 		jp_lint_found(findings, PID, "the header's pid is %u, the file name's %" PRId64,
 			      stated_pid, dump->file.named_pid);
 	if (dump->file.process && dump->file.process->own_pid != stated_pid)
-		jp_lint_found(findings, PID, "the header's pid is %u, the process calls itself %u",
+		jp_lint_found(findings, PID, "the header's pid is %u, the process's own pid is %u",
 			      stated_pid, dump->file.process->own_pid);
 	for (size_t i = 0; i < dump->count; i++) {
 		const struct jp_jitdump_record *record = &dump->records[i];
@@ -105,7 +105,7 @@ static const struct jp_lint_rule rules[] = {
 	 .dump = check_padding},
 	{"dump.file-name", JP_LINT_ERROR, "the file is not called jit-PID.dump",
 	 .dump = check_file_name},
-	{"dump.pid", JP_LINT_ERROR, "file name, header, records and process name different pids",
+	{"dump.pid", JP_LINT_ERROR, "the pids of file name, header, records and process differ",
 	 .dump = check_pids},
 };
 JP_REGISTER_ROWS(lint_rule, rules);

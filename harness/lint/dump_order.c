@@ -18,15 +18,15 @@ static void report_lost_lines(const struct jp_jitdump_record *debug,
 			      struct jp_lint_findings *findings)
 {
 	if (previous && previous->load.addr == debug->debug.addr)
-		jp_lint_found(
-			findings, debug->offset,
-			"DEBUG_INFO of 0x%" PRIx64
-			" behind its LOAD; expected before it: readers give it to the next LOAD",
-			debug->debug.addr);
+		jp_lint_found(findings, debug->offset,
+			      "DEBUG_INFO for 0x%" PRIx64
+			      " is behind its LOAD; expected before it: "
+			      "readers apply it to the next LOAD",
+			      debug->debug.addr);
 	else
 		jp_lint_found(findings, debug->offset,
-			      "DEBUG_INFO of 0x%" PRIx64
-			      ", and what follows is not the LOAD of that code",
+			      "DEBUG_INFO for 0x%" PRIx64 ", and the next record is not the LOAD "
+			      "of that code",
 			      debug->debug.addr);
 }
 
@@ -90,9 +90,9 @@ static void check_debug_size(const struct jp_lint_dump *dump, struct jp_lint_fin
 		 */
 		if (rest_size >= 8)
 			jp_lint_found(findings, record->offset,
-				      "%" PRIu64
-				      " lines end %zu bytes before the record does: a file's "
-				      "name has a NUL in it, or lines are not counted",
+				      "%" PRIu64 " lines end %zu bytes before the record does: a "
+				      "file name contains a NUL, or the number of lines is too "
+				      "small",
 				      record->debug.count, rest_size);
 	}
 }
@@ -110,16 +110,15 @@ static void check_unwinding_order(const struct jp_lint_dump *dump,
 		if (record->type != JP_JITDUMP_UNWINDING_INFO)
 			continue;
 		if (open_unwinding)
-			jp_lint_found(
-				findings, open_unwinding->offset,
-				"UNWINDING_INFO without a LOAD before the next one: it is lost");
+			jp_lint_found(findings, open_unwinding->offset,
+				      "no LOAD before the next UNWINDING_INFO: this one is lost");
 		open_unwinding = record;
 	}
 	if (open_unwinding && is_complete(dump))
 		jp_lint_found(
 			findings, open_unwinding->offset,
-			"UNWINDING_INFO without a LOAD behind it; expected right before the LOAD "
-			"of its code");
+			"no LOAD follows this UNWINDING_INFO; expected the LOAD of its code right "
+			"after it");
 }
 
 /* State of the code with one index, which MOVE records of that index must match. */
@@ -134,16 +133,17 @@ static void check_move(struct jp_map *by_index, const struct jp_jitdump_record *
 
 	if (!code)
 		jp_lint_found(findings, record->offset,
-			      "MOVE of index %" PRIu64 ", which no LOAD has", record->move.index);
+			      "MOVE of code index %" PRIu64 ", which no LOAD has",
+			      record->move.index);
 	else if (code->addr != record->move.old_addr)
 		jp_lint_found(findings, record->offset,
-			      "MOVE from 0x%" PRIx64 ", where index %" PRIu64
-			      " is not: it is at 0x%" PRIx64,
+			      "MOVE from 0x%" PRIx64 ", but the code of index %" PRIu64
+			      " is at 0x%" PRIx64,
 			      record->move.old_addr, record->move.index, code->addr);
 	else if (code->size != record->move.size)
 		jp_lint_found(findings, record->offset,
-			      "MOVE of %" PRIu64 " bytes; index %" PRIu64 " has %" PRIu64
-			      ", and code cannot change its size",
+			      "MOVE of %" PRIu64 " bytes; the code of index %" PRIu64
+			      " has %" PRIu64 ", and code cannot change its size",
 			      record->move.size, record->move.index, code->size);
 	if (code)
 		code->addr = record->move.new_addr;
@@ -181,7 +181,7 @@ static const struct jp_lint_rule rules[] = {
 	 .dump = check_debug_size},
 	{"dump.unwinding-order", JP_LINT_ERROR, "UNWINDING_INFO that no LOAD follows",
 	 .dump = check_unwinding_order},
-	{"dump.move", JP_LINT_ERROR, "MOVE of code that is not there, or of another size",
+	{"dump.move", JP_LINT_ERROR, "MOVE of code that is not at that address, or of another size",
 	 .dump = check_moves},
 };
 JP_REGISTER_ROWS(lint_rule, rules);

@@ -55,7 +55,7 @@ static const char *describe_next(const struct jp_jitdump_gap *gap, char *text, s
 			 "skipped %" PRIu64 " bytes to the next valid record at offset %" PRIu64,
 			 gap->size, gap->offset + gap->size);
 	else
-		snprintf(text, size, "bytes are missing: the record before holds other records");
+		snprintf(text, size, "bytes are missing: the record before contains other records");
 	return text;
 }
 
@@ -121,7 +121,7 @@ static void check_no_record(const struct jp_lint_dump *dump, struct jp_lint_find
 				      next);
 		else
 			jp_lint_found(findings, gap->offset,
-				      "no record: type %u, %u bytes; perf stops here; %s",
+				      "invalid record: type %u, %u bytes; perf stops here; %s",
 				      prefix.id, prefix.total_size, next);
 	}
 }
@@ -176,12 +176,11 @@ static const struct jp_lint_rule rules[] = {
 	{"dump.record", JP_LINT_ERROR, "a record's sizes, or a name in it, do not fit the record",
 	 .dump = check_record_sizes},
 	{"dump.cut-short", JP_LINT_ERROR, "the file ends within a record", .dump = check_cut},
-	{"dump.unfinished", JP_LINT_NOTE, "the process has written a part of a record",
+	{"dump.unfinished", JP_LINT_NOTE, "the process has written only a part of the last record",
 	 .dump = check_unfinished},
 	{"dump.no-record", JP_LINT_ERROR,
-	 "no record, but a second header, or an impossible type or size", .dump = check_no_record},
-	{"dump.zero-tail", JP_LINT_WARNING, "the file is longer than what was written to it",
-	 .dump = check_zeros},
+	 "a second header, or a record with an impossible type or size", .dump = check_no_record},
+	{"dump.zero-tail", JP_LINT_WARNING, "zeros follow the last record", .dump = check_zeros},
 	{"dump.unknown", JP_LINT_WARNING, "records of a type that the format does not define",
 	 .dump = check_unknown},
 	{"dump.close-middle", JP_LINT_ERROR, "records behind CLOSE", .dump = check_close_middle},

@@ -91,8 +91,8 @@ static void check_header_clock(const struct jp_lint_dump *dump, struct jp_lint_f
 			      time, clock_name);
 	else if (dump->count && dump->records[0].time < time)
 		jp_lint_found(findings, 24,
-			      "the header's time is %" PRIu64
-			      " ns later than the first record's; expected it before",
+			      "the header's time is %" PRIu64 " ns later than the first record's; "
+			      "expected an earlier time",
 			      time - dump->records[0].time);
 }
 
@@ -152,7 +152,7 @@ static const struct jp_lint_rule rules[] = {
 	{"dump.clock", JP_LINT_ERROR, "the records' times are not CLOCK_MONOTONIC in ns",
 	 .dump = check_clock},
 	{"dump.header-clock", JP_LINT_WARNING,
-	 "the header's time is of another clock than the records, or later",
+	 "the header's time has another clock than the records, or is later",
 	 .dump = check_header_clock},
 	{"dump.future", JP_LINT_ERROR, "records are later than the file's last change",
 	 .dump = check_future},

@@ -11,7 +11,7 @@ static void check_mode(const struct jp_lint_file *file, struct jp_lint_findings 
 {
 	if (file->status.st_mode & (S_IWGRP | S_IWOTH))
 		jp_lint_found(findings, JP_LINT_WHOLE,
-			      "mode %04o: others may write what profilers believe",
+			      "mode %04o: other users may change the names that profilers show",
 			      file->status.st_mode & 07777);
 }
 
@@ -20,7 +20,7 @@ static void check_owner(const struct jp_lint_file *file, struct jp_lint_findings
 	if (file->status.st_uid && file->status.st_uid != jp_rights_get_first_user())
 		jp_lint_found(
 			findings, JP_LINT_WHOLE,
-			"belongs to user %u, neither root nor you: perf believes it all the same",
+			"belongs to user %u, neither root nor you: perf uses the file all the same",
 			file->status.st_uid);
 }
 
@@ -41,7 +41,7 @@ static void check_file_age(const struct jp_lint_file *file, struct jp_lint_findi
 }
 
 static const struct jp_lint_rule rules[] = {
-	{"file.mode", JP_LINT_WARNING, "others may write to the file", .file = check_mode},
+	{"file.mode", JP_LINT_WARNING, "other users may write to the file", .file = check_mode},
 	{"file.owner", JP_LINT_WARNING, "the file is another user's", .file = check_owner},
 	{"file.stale", JP_LINT_ERROR, "the file is older than its process", .file = check_file_age},
 };

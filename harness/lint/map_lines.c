@@ -81,10 +81,10 @@ static void check_file_name(const struct jp_lint_map *map, struct jp_lint_findin
 
 	if (map->file.named_pid < 0)
 		jp_lint_found(findings, JP_LINT_WHOLE,
-			      "perf looks for /tmp/perf-PID.map; the file is not called so");
+			      "perf looks for /tmp/perf-PID.map; this file has another name");
 	else if (process && map->file.named_pid != process->own_pid)
 		jp_lint_found(findings, JP_LINT_WHOLE,
-			      "the file name's pid is %" PRId64 ", the process calls itself %u",
+			      "the file name's pid is %" PRId64 ", the process's own pid is %u",
 			      map->file.named_pid, process->own_pid);
 }
 
@@ -101,7 +101,7 @@ static void check_folder(const struct jp_lint_map *map, struct jp_lint_findings 
 static const struct jp_lint_rule rules[] = {
 	{"map.line", JP_LINT_ERROR, "a line is not START SIZE NAME", .map = check_lines},
 	{"map.prefix", JP_LINT_WARNING, "numbers begin with 0x", .map = check_prefix},
-	{"map.blanks", JP_LINT_WARNING, "something else than one blank between the parts",
+	{"map.blanks", JP_LINT_WARNING, "the parts are not separated by exactly one blank",
 	 .map = check_blanks},
 	{"map.crlf", JP_LINT_WARNING, "lines end with CR LF", .map = check_return},
 	{"map.upper", JP_LINT_NOTE, "numbers have capital hexadecimal digits", .map = check_upper},

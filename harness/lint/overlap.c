@@ -25,9 +25,9 @@ static void check_overlap(const struct jp_lint_dump *dump, struct jp_lint_findin
 	for (struct jp_lint_code *code = codes + 1; code < codes + count; code++) {
 		if (code->time == widest->time && code->start < widest->end)
 			jp_lint_found(findings, code->place,
-				      "'%.80s' at 0x%" PRIx64
-				      " overlaps '%.80s' of the same time at "
-				      "offset %" PRIu64 ": it is unknown which of them is there",
+				      "'%.80s' at 0x%" PRIx64 " overlaps '%.80s' of the same time "
+				      "at offset %" PRIu64 ": nothing shows which of the two is at "
+				      "these addresses",
 				      code->name, code->start, widest->name, widest->place);
 		if (code->time != widest->time || code->end > widest->end)
 			widest = code;
@@ -74,7 +74,8 @@ static void check_index(const struct jp_lint_dump *dump, struct jp_lint_findings
 		}
 		if (*first)
 			jp_lint_found(findings, record->offset,
-				      "code_index %" PRIu64 " again, as at offset %" PRIu64
+				      "code_index %" PRIu64
+				      " occurs twice, first at offset %" PRIu64
 				      ": perf writes one ELF file for both",
 				      record->load.index, *first);
 		else
@@ -113,8 +114,8 @@ static void report_overlap(struct jp_lint_findings *findings, const struct jp_li
 {
 	if (code->start != other_code->start)
 		jp_lint_found(findings, code->place,
-			      "'%.80s' at 0x%" PRIx64 " overlaps '%.80s' of line %" PRIu64
-			      ": all other lines decide which of them perf finds",
+			      "'%.80s' at 0x%" PRIx64 " overlaps '%.80s' of line %" PRIu64 ": all "
+			      "other lines decide which of the two perf finds",
 			      code->name, code->start, other_code->name, other_code->place);
 }
 
@@ -128,8 +129,8 @@ static void report_reuse(struct jp_lint_findings *findings, const struct jp_lint
 {
 	if (code->start == other_code->start && strcmp(code->name, other_code->name) != 0)
 		jp_lint_found(findings, code->place,
-			      "'%.80s' starts at 0x%" PRIx64 " as '%.80s' of line %" PRIu64
-			      ": a perf map has no times, one of the names is given to both",
+			      "'%.80s' starts at 0x%" PRIx64 " as '%.80s' of line %" PRIu64 ": a "
+			      "perf map has no times, so readers show one name for both",
 			      code->name, code->start, other_code->name, other_code->place);
 }
 
@@ -143,8 +144,8 @@ static void report_repeat(struct jp_lint_findings *findings, const struct jp_lin
 {
 	if (code->start == other_code->start && strcmp(code->name, other_code->name) == 0)
 		jp_lint_found(findings, code->place,
-			      "'%.80s' at 0x%" PRIx64 " again, as in line %" PRIu64, code->name,
-			      code->start, other_code->place);
+			      "'%.80s' at 0x%" PRIx64 " occurs twice, first in line %" PRIu64,
+			      code->name, code->start, other_code->place);
 }
 
 static void check_map_repeat(const struct jp_lint_map *map, struct jp_lint_findings *findings)

@@ -74,7 +74,7 @@ static void check_deleted(const struct jp_lint_process *process, struct jp_lint_
 
 		if (slash && strncmp(slash, "/jit-", 5) == 0 && strstr(slash, ".dump (deleted)"))
 			jp_lint_found(findings, process->maps[i].start,
-				      "%s: the jitdump is gone, and with it all names", name);
+				      "%s: the jitdump was deleted, and with it all names", name);
 	}
 }
 
@@ -109,7 +109,7 @@ static void check_names(const struct jp_lint_process *process, struct jp_lint_fi
 		    !count_published_bytes(process, map))
 			jp_lint_found(
 				findings, map->start,
-				"%" PRIu64 " executable bytes of %s, and no file names any of them",
+				"%" PRIu64 " executable bytes of %s, for which no file has a name",
 				map->end - map->start, *map->name ? map->name : "anonymous memory");
 	}
 }
@@ -127,9 +127,8 @@ static void check_unread_map(const struct jp_lint_process *process,
 
 		if (bytes)
 			jp_lint_found(findings, map->start,
-				      "%" PRIu64
-				      " bytes of %s have names in the perf map, which perf "
-				      "never asks about such memory",
+				      "%" PRIu64 " bytes of %s have names in the perf map, which "
+				      "perf does not read for such memory",
 				      bytes, map->name);
 	}
 }

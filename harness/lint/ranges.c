@@ -36,8 +36,8 @@ static void check_address(struct jp_lint_findings *findings, uint64_t position, 
 {
 	if (!start || start >= KERNEL || size > KERNEL - start)
 		jp_lint_found(findings, position,
-			      "%" PRIu64 " bytes at 0x%" PRIx64 ": no process has code there", size,
-			      start);
+			      "%" PRIu64 " bytes at 0x%" PRIx64 ", where no process can have code",
+			      size, start);
 }
 
 static void check_dump_addresses(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)

@@ -67,8 +67,7 @@ static bool read_outcome(const char *dir, struct jp_result *result)
 	reason = strchr(text, ' ');
 	length = reason ? (size_t)(reason - text) : size;
 	result->outcome = JP_ERROR;
-	snprintf(result->reasons, sizeof(result->reasons), "%s/outcome: no outcome that a run has",
-		 dir);
+	snprintf(result->reasons, sizeof(result->reasons), "%s/outcome: unknown outcome", dir);
 	for (size_t i = 0; i < sizeof(without_judge) / sizeof(without_judge[0]); i++) {
 		const char *name = jp_outcome_text(without_judge[i]);
 

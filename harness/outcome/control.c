@@ -29,7 +29,7 @@ static void check_added_back(const struct jp_findings *control_findings, struct 
 		 * Describe a new one here. */
 		jp_note(result, JP_FAIL,
 			"%s: after the left-out data was added back, %" PRIu64
-			" remain with cause %s%s%s",
+			" exceptions remain with cause %s%s%s",
 			missing->metric, missing->count, missing->cause, is_new ? ": " : "",
 			is_new ? missing->example : "");
 	}
@@ -40,7 +40,8 @@ static void check_added_back(const struct jp_findings *control_findings, struct 
 
 		if (metric->role && metric->role->fault && metric->k)
 			jp_note(result, JP_FAIL,
-				"%s: after the left-out data was added back, %" PRIu64 " remain",
+				"%s: after the left-out data was added back, %" PRIu64 " "
+				"exceptions remain",
 				metric->name, metric->k);
 		/* Without judged samples, the absence of faults proves nothing. */
 		if (metric->role && metric->role->steady && (!before || metric->k < before->k))

@@ -37,7 +37,7 @@ static void judge_crash(const char *dir, char *words, struct jp_result *result)
 	result->outcome = JP_ERROR;
 	if (!tail) {
 		snprintf(result->reasons, sizeof(result->reasons),
-			 "%s/crash: expected what was done, a signal, 'refused' or '-', and words",
+			 "%s/crash: expected an action, a signal, 'refused' or '-', and a message",
 			 dir);
 		return;
 	}

@@ -52,8 +52,8 @@ static void check_file(const struct jp_evidence *evidence, const struct jp_perfd
 			cpus, file->cpus_on);
 	if (file->cpus && (watched->cpus > file->cpus || evidence->info.cpus > file->cpus))
 		jp_note(result, JP_ERROR,
-			"the runner saw %" PRIu64 " CPUs, the capture states %" PRIu64
-			"; by perf.data the machine has %u",
+			"the runner saw %" PRIu64 " CPUs, the capture states %" PRIu64 "; by "
+			"perf.data the machine has %u",
 			watched->cpus, evidence->info.cpus, file->cpus);
 }
 
@@ -75,12 +75,12 @@ static void check_runner(const struct jp_evidence *evidence, const char *environ
 
 	if (read_number(environment, "format") >= WHOLE && (!watched->silent || !watched->cpus))
 		jp_note(result, JP_ERROR,
-			"the file watched lacks %s, which the runner states since format %d",
+			"the file `watched` lacks %s, which the runner states since format %d",
 			watched->cpus ? "silent" : "cpus", WHOLE);
 	if (read_number(environment, "format") >= WITNESS && !watched->witness_since &&
 	    !*evidence->witnessed.denied)
 		jp_note(result, JP_ERROR,
-			"the file watched lacks witness_since, which the runner states since "
+			"the file `watched` lacks witness_since, which the runner states since "
 			"format %d",
 			WITNESS);
 	check_text(result, environment, "machine", "the truth",
@@ -106,8 +106,8 @@ static void check_event_was_counted(const struct jp_capture_info *info, const ch
 			CLOCKS);
 	else if (is_own && info->samples && !info->counted && strcmp(counts, "no") != 0)
 		jp_note(result, JP_ERROR,
-			"the capture states %" PRIu64
-			" samples, and that its events counted nothing; by env.json clocks count",
+			"the capture states %" PRIu64 " samples, and events that counted no time; "
+			"env.json states that clocks count",
 			info->samples);
 }
 
@@ -118,7 +118,7 @@ void jp_check_environment(const struct jp_evidence *evidence,
 	if (!evidence->watched.started)
 		return;
 	if (!environment || !jp_json_is_object(environment)) {
-		jp_note(result, JP_ERROR, "env.json holds no object, as the runner writes");
+		jp_note(result, JP_ERROR, "env.json: expected one JSON object");
 		return;
 	}
 	check_runner(evidence, environment, result);

@@ -106,7 +106,8 @@ void jp_check_stated(const struct jp_evidence *evidence, const struct jp_perfdat
 		check_text(result, "policy", info->policy, find_option(cas, "--synth="));
 	if ((evidence->watched.chain != 0) == (find_option(cas, "--no-chain") != NULL))
 		jp_note(result, JP_ERROR,
-			"the runner asked for callchains: %" PRIu64 "; the case asks for another",
+			"the runner requested callchains %" PRIu64 "; the case requires the "
+			"opposite",
 			evidence->watched.chain);
 	check_text(result, "capture", info->capture, cas->capture_argv[0]);
 	check_text(result, "order", info->order, find_option(cas, "--order=") ?: "enable-first");
@@ -114,6 +115,6 @@ void jp_check_stated(const struct jp_evidence *evidence, const struct jp_perfdat
 		   find_option(cas, "--task-clock") ? "task-clock" : "cpu-clock");
 	if (find_option(cas, info->kernel ? "--user-only" : "--kernel"))
 		jp_note(result, JP_ERROR,
-			"the capture states that it %s the kernel; the case asks for another",
+			"the capture states that it %s the kernel; the case requires the opposite",
 			info->kernel ? "sampled" : "did not sample");
 }

@@ -71,7 +71,7 @@ const char *jp_fault_describe(const struct jp_result *result, char *text, size_t
 	const struct jp_expectation *missed = find_missed_expectation(result);
 
 	if (result->outcome == JP_CRASH)
-		snprintf(text, size, "a profiler died of %s", result->crashed);
+		snprintf(text, size, "%s killed a profiler", result->crashed);
 	else if (cause)
 		snprintf(text, size, "%" PRIu64 " %s: %s", fault->count, fault->metric,
 			 cause->text);

@@ -110,7 +110,7 @@ static void print_names(const struct jp_file_report *report)
 		[JP_NAME_JITDUMP] = "  by an injected jitdump",
 		[JP_NAME_MAP] = "  by a perf map",
 		[JP_NAME_NO_MAPPING] = "  unnamed: in no known mapping",
-		[JP_NAME_NOT_ANONYMOUS] = "  unnamed: perf asks no perf map there",
+		[JP_NAME_NOT_ANONYMOUS] = "  unnamed: perf reads no perf map there",
 		[JP_NAME_NO_MAP] = "  unnamed: there is no perf map",
 		[JP_NAME_BAD_MAP] = "  unnamed: the perf map is not readable",
 		[JP_NAME_NOT_IN_MAP] = "  unnamed: not in the perf map",

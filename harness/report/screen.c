@@ -168,7 +168,7 @@ static void put_totals(const struct jp_screen *screen, const struct jp_result *r
 		[JP_FAIL] = "failed",
 		[JP_SKIP] = "skipped",
 		[JP_ERROR] = "could not be judged",
-		[JP_XFAIL] = "failed as known",
+		[JP_XFAIL] = "failed as expected",
 		[JP_XPASS] = "passed against expectation",
 		[JP_TIMEOUT] = "ran out of time",
 		[JP_CRASH] = "crashed",

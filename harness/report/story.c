@@ -190,7 +190,7 @@ void jp_story_print(const struct jp_result *result, const char *dir, unsigned in
 
 	printf("%s: %s in %.1f s\n", cas->name, jp_outcome_text(result->outcome), result->seconds);
 	if (result->crashed[0])
-		put(width, INDENT, "a profiler died of %s", result->crashed);
+		put(width, INDENT, "%s killed a profiler", result->crashed);
 	for (const char *reason = result->reasons; *reason; reason += strspn(reason, "\n")) {
 		const int length = (int)strcspn(reason, "\n");
 

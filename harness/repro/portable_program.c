@@ -65,7 +65,7 @@ static int set_library_path(ElfW(Dyn) * entries, size_t count, uint64_t text, st
 		break;
 	}
 	if (!strings || !run_path)
-		return fail_unportable(err, "its dynamic section has no room for a library path");
+		return fail_unportable(err, "its dynamic section has no space for a library path");
 	run_path->d_tag = DT_RPATH;
 	run_path->d_un.d_val = text - strings->d_un.d_ptr;
 	return 0;
@@ -89,7 +89,7 @@ static int patch_image(unsigned char *image, size_t size, char **interpreter, st
 	if (!path->p_filesz || image[path->p_offset + path->p_filesz - 1])
 		return fail_unportable(err, "the path of its loader is not terminated");
 	if (path->p_filesz < sizeof(places))
-		return fail_unportable(err, "the path of its loader leaves no room for another");
+		return fail_unportable(err, "the path of its loader is shorter than the new path");
 	if (!dynamic || dynamic->p_offset % 8)
 		return fail_unportable(err, "it has no dynamic section");
 	*interpreter = strdup((char *)image + path->p_offset);

@@ -49,7 +49,9 @@ static int check_options(const struct jp_case *cas, const struct jp_capture *cap
 		is_foreign |= !is_known && i > 1 && capture->traits & JP_CAPTURE_EXTERNAL;
 	}
 	if (options.system_wide)
-		return jp_fail(err, EINVAL, "%s:%u: --system-wide; a case watches its own workload",
+		return jp_fail(err, EINVAL,
+			       "%s:%u: expected no --system-wide: a case watches only "
+			       "its own workload",
 			       cas->file, cas->line);
 	if (options.all_maps && capture->traits & JP_CAPTURE_EXTERNAL)
 		return jp_fail(err, EINVAL, "%s:%u: the profiler %s cannot take --all-maps",
@@ -62,7 +64,8 @@ static int check_options(const struct jp_case *cas, const struct jp_capture *cap
 		return jp_fail(err, EINVAL, "%s:%u: --kernel contradicts --user-only", cas->file,
 			       cas->line);
 	if (options.need_kernel && capture->traits & JP_CAPTURE_USER)
-		return jp_fail(err, EINVAL, "%s:%u: --kernel; %s takes no samples in the kernel",
+		return jp_fail(err, EINVAL,
+			       "%s:%u: expected no --kernel: %s takes no samples in the kernel",
 			       cas->file, cas->line, capture->name);
 	if (!options.chain && !options.stack)
 		return jp_fail(err, EINVAL, "%s:%u: --no-chain without --stack leaves no stacks",

@@ -188,9 +188,7 @@ static int note_removed_file(struct readers_request *request, const char *entry)
 
 	if (!jp_number_take(&name, 10, UINT64_MAX, &ino) || *name++ != ' ')
 		return jp_fail(request->err, EINVAL,
-			       "mapped files: expected INODE PATH, there is "
-			       "\"%.60s\"",
-			       entry);
+			       "mapped files: expected INODE PATH, found \"%.60s\"", entry);
 	if (!stat(name, &st) && S_ISREG(st.st_mode) && (!ino || st.st_ino == ino))
 		return 0;
 	for (size_t i = 0; i < request->missing_files.count; i++)

@@ -49,7 +49,8 @@ static void add_map(struct jp_cells *cells, const struct jp_tally *tally)
 		 names[JP_NAME_STALE], nr_named);
 	add_cell(cells, "map.gone", "a line that was in the perf map is not there at the end",
 		 tally->nr_gone[JP_SOURCE_MAP], tally->nr_named[JP_SOURCE_MAP]);
-	add_cell(cells, "attach.map", "a late profiler finds no line of code that had one",
+	add_cell(cells, "attach.map",
+		 "a profiler that starts late finds no line for code that had one",
 		 tally->detached[JP_SOURCE_MAP], tally->attached[JP_SOURCE_MAP]);
 }
 
@@ -72,7 +73,8 @@ static void add_dump(struct jp_cells *cells, const struct jp_tally *tally,
 		 "perf does not find the jitdump: no record of an executable jit-PID.dump",
 		 tally->nr_hidden, tally->nr_dumped);
 	add_cell(cells, "attach.dump",
-		 "a late profiler finds no record of code that had one, or no mapped jit-PID.dump",
+		 "a profiler that starts late finds no record of code that had one, or no mapped "
+		 "jit-PID.dump",
 		 tally->detached[JP_SOURCE_DUMP], tally->attached[JP_SOURCE_DUMP]);
 	add_cell(cells, "dump.bytes", "a function of the jitdump differs from memory",
 		 total->nr_differing, total->nr_functions);
@@ -165,7 +167,7 @@ void jp_cells_add_run(struct jp_cells *cells, const struct jp_tally *tally,
 	add_dump(cells, tally, total);
 	add_unwinding(cells, total);
 	add_frame_pointers(cells, total);
-	add_cell(cells, "fork.names", "in a forked child running code has no name",
+	add_cell(cells, "fork.names", "code that runs in a forked child has no name",
 		 count_forked_unnamed(tally), count_unnamed_in_forks(tally));
 	add_cell(cells, "exec.map", "code that ran before an exec is in no line of the perf map",
 		 tally->execed_unnamed[JP_SOURCE_MAP], tally->execed[JP_SOURCE_MAP]);
@@ -189,9 +191,11 @@ void jp_cells_add_killed(struct jp_cells *cells, const struct jp_tally *tally,
 			 const struct jp_tally *whole, const char *map_name, const char *dump_name)
 {
 	add_killed_cell(cells, tally, whole, JP_SOURCE_MAP, map_name,
-			"after such an end, code that ran is in no line of the perf map");
+			"after the process was killed, code that ran is in no line of the perf "
+			"map");
 	add_killed_cell(cells, tally, whole, JP_SOURCE_DUMP, dump_name,
-			"after such an end, code that ran is in no record of the jitdump");
+			"after the process was killed, code that ran is in no record of the "
+			"jitdump");
 }
 
 size_t jp_cells_count_red(const struct jp_cells *cells)

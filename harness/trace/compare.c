@@ -62,8 +62,8 @@ void jp_comparison_print(const struct jp_comparison *comparison, FILE *out)
 	const struct jp_trace_insn *insn = &comparison->first_wrong;
 
 	fprintf(out,
-		"truth: %" PRIu64 " right, %" PRIu64 " wrong, %" PRIu64 " without a claim, %" PRIu64
-		" in no function of the truth\n",
+		"truth: %" PRIu64 " right, %" PRIu64 " wrong, %" PRIu64
+		" without a known caller, %" PRIu64 " in no function of the truth\n",
 		comparison->nr_right, comparison->nr_wrong, comparison->nr_unclaimed,
 		comparison->elsewhere);
 	if (comparison->nr_wrong)

@@ -199,9 +199,9 @@ int jp_plan_run(const char *workload, const struct jp_plan *plan)
 
 static const struct jp_excuse excuses[] = {
 	{"remap.map", "publish=map* at=remap*", "load.unnamed names.unnamed", "not-published", NULL,
-	 "a perf map has no word for a move"},
+	 "a perf map cannot express a move"},
 	{"remap.both", "publish=both* at=remap* !inject=*", "load.unnamed names.unnamed",
-	 "not-published", NULL, "a perf map has no word for a move"},
+	 "not-published", NULL, "a perf map cannot express a move"},
 	{"remap.loads", "at=remap*", "load.unnamed", "no-mapping", NULL,
 	 "the kernel has no record of mremap"},
 	{"remap.samples", "at=remap*", "names.unnamed", "no-mapping", "coverage.unmapped",

@@ -224,7 +224,8 @@ int jp_publish_end(void)
 
 static const struct jp_excuse excuses[] = {
 	{"children.inherited", "publish=[mb]*", "load.unnamed names.unnamed",
-	 "not-published no-map", "inherited", "a child's own files lack what it inherited"},
+	 "not-published no-map", "inherited",
+	 "a child's own files lack the code that it inherited"},
 	{"publish.replaced", "publish=[mjb]*", "load.unnamed names.unnamed", "not-published no-map",
 	 "replaced", "a later image of the pid writes its files anew"},
 	{"publish.stripped", "publish=[jb]* inject=strip", "load.unnamed names.unnamed",

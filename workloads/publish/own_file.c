@@ -28,8 +28,8 @@ int jp_create_own_file(const char *path)
 	if (fd < 0 && errno == EEXIST && fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
 		if (!S_ISREG(st.st_mode) || st.st_uid != geteuid()) {
 			fprintf(stderr,
-				"jitproof workload: %s: exists, and is no regular file of ours: "
-				"neither followed nor replaced\n",
+				"jitproof workload: %s: exists, and is not a regular file of this "
+				"user, so it is not replaced\n",
 				path);
 			return -EEXIST;
 		}

@@ -26,7 +26,7 @@ def load(folder: str) -> list[dict[str, str]]:
         raise Malformed(path, 0, str(error)[:200]) from error
     entries = table.get("explained", [])
     if set(table) - {"explained"} or not isinstance(entries, list):
-        raise Malformed(path, 0, "expected nothing but [[explained]]")
+        raise Malformed(path, 0, "expected only [[explained]] tables")
     for number, entry in enumerate(entries, 1):
         place = "%s: explanation %d" % (path, number)
         if not {"fact", "why", "source"} <= set(entry) <= KEYS:

@@ -47,7 +47,7 @@ def map_path(folder: str, name: bytes) -> bytes:
 def read_head(memory: mmap.mmap) -> tuple[Any, ...]:
     """Returns the head of a bundle after checking its size and checksum."""
     if len(memory) < PAGE:
-        raise Torn("the output memory has %d bytes" % len(memory))
+        raise Torn("the guest's output memory has only %d bytes" % len(memory))
     head = HEAD.unpack_from(memory, 0)
     if head[0] != MAGIC:
         raise Torn("the guest left no result")
@@ -80,7 +80,7 @@ def unpack(path: str, folder: str) -> int:
     bytes. Raises Torn if it is incomplete or malformed."""
     with open(path, "rb") as file:
         if not os.fstat(file.fileno()).st_size:
-            raise Torn("the output memory has 0 bytes")
+            raise Torn("the guest's output memory has 0 bytes")
         with mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as memory:
             head = read_head(memory)
             os.mkdir(folder)

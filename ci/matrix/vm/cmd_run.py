@@ -53,8 +53,8 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("--no-facts", action="store_true", help="do not run jitproof facts")
     parser.add_argument("--jitproof", default=os.path.join(build, "jitproof"))
     parser.add_argument("--guest", metavar="FILE",
-                        help="the guest's jitproof (default: the same; with --arch the one of "
-                        "O=%s/ARCH)" % build)
+                        help="the guest's jitproof (default: that of --jitproof; with --arch that "
+                        "of O=%s/ARCH)" % build)
     parser.add_argument("--init", metavar="FILE",
                         help="the guest's first process (default: vm/init beside its jitproof)")
     parser.add_argument("--clock", default=os.path.join(build, "vm/clock.so"),

@@ -285,7 +285,7 @@ static bool map_output(struct output *output)
 	if (dir)
 		closedir(dir);
 	if (fd < 0 || fstat(fd, &status)) {
-		print_message("no output memory: %s", strerror(errno));
+		print_message("the guest has no output memory: %s", strerror(errno));
 		return false;
 	}
 	output->size = (size_t)status.st_size;
@@ -409,7 +409,7 @@ static bool write_output(void)
 		return false;
 	put_tree(&output, "/out");
 	if (output.is_full) {
-		print_message("the output memory of %zu bytes is too small", output.size);
+		print_message("the guest's output memory of %zu bytes is too small", output.size);
 		return false;
 	}
 	if (output.unread) {

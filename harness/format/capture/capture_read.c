@@ -44,7 +44,8 @@ int jp_capture_accept_partial(int ret, const struct jp_perfdata_summary *summary
 	if (ret != -ENODATA || !summary->cut_short)
 		return ret;
 	return partial ? 0
-		       : jp_fail(err, ENODATA, "%s (--partial: judge the part before it)",
+		       : jp_fail(err, ENODATA,
+				 "%s (with --partial, judge reads the part before it)",
 				 reason.text);
 }
 

@@ -326,7 +326,8 @@ static int read_records(struct check *check, struct jp_error *err)
 		}
 		if (!find_record(frame, offset, &body, &id))
 			return jp_fail(err, EINVAL,
-				       ".eh_frame+%#zx: a record of %#x bytes, %#zx are left",
+				       ".eh_frame+%#zx: a record of %#x bytes; only %#zx bytes are "
+				       "left",
 				       offset, length, frame->size - offset - 4);
 		mark_start(check, offset);
 		if (id == 0) {
@@ -341,14 +342,14 @@ static int read_records(struct check *check, struct jp_error *err)
 			if (id > offset + 4 || !is_record_start(check, cie_offset))
 				return jp_fail(
 					err, EINVAL,
-					".eh_frame+%#zx: an FDE whose CIE, %#x bytes before, "
-					"is none",
+					".eh_frame+%#zx: an FDE whose CIE pointer, %#x bytes back, "
+					"leads to no CIE",
 					offset, id);
 			if (cie_offset != last) {
 				if (!find_record(frame, cie_offset, &other_span, &id) || id)
 					return jp_fail(err, EINVAL,
-						       ".eh_frame+%#zx: an FDE whose CIE at %#zx "
-						       "is an FDE",
+						       ".eh_frame+%#zx: an FDE whose CIE pointer "
+						       "leads to the FDE at %#zx",
 						       offset, cie_offset);
 				read_cie(other_span, &cie, &is_invalid);
 				last = cie_offset;

@@ -128,7 +128,7 @@ static int add_symbol(struct symbol_reader *reader, uint64_t offset, uint64_t si
 	reader->length += strlen(name) + 1;
 	/* The names in a file may overlap, so even a small file can have many long names. */
 	if (reader->length > MAX_NAMES)
-		return jp_fail(reader->err, E2BIG, "ELF symbols: names of more than %d bytes",
+		return jp_fail(reader->err, E2BIG, "ELF symbols: all names have more than %d bytes",
 			       MAX_NAMES);
 	return 0;
 }

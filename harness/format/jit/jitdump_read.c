@@ -238,7 +238,7 @@ static int fail_at(const struct raw *raw, uint64_t offset, const char *expected,
 		[JP_JITDUMP_UNWINDING_INFO] = "UNWINDING_INFO",
 	};
 
-	return jp_fail(raw->err, EINVAL, "%s: offset %llu: %s of %u bytes: expected %s, found %llu",
+	return jp_fail(raw->err, EINVAL, "%s: offset %llu: %s of %u bytes: expected %s %llu",
 		       raw->dump->path, (unsigned long long)(raw->dump->offset + offset),
 		       raw->prefix.id < JP_JITDUMP_TYPES ? types[raw->prefix.id] : "record",
 		       raw->prefix.total_size, expected, (unsigned long long)value);
@@ -253,22 +253,23 @@ static int parse_load(const struct raw *raw, struct jp_jitdump_record *record)
 	const char *name;
 
 	if (raw->prefix.total_size <= sizeof(load))
-		return fail_at(raw, AT(prefix, total_size), "57 bytes or more",
+		return fail_at(raw, AT(prefix, total_size), "57 bytes or more, found",
 			       raw->prefix.total_size);
 	memcpy(&load, raw->bytes, sizeof(load));
 	after = raw->prefix.total_size - sizeof(load);
 	if (load.code_size >= after)
 		return fail_at(raw, AT(load, code_size),
-			       "code within the record, and a name before the code",
+			       "a name and the code within the record, found a code size of",
 			       load.code_size);
 	if (load.code_addr + load.code_size < load.code_addr)
 		return fail_at(raw, AT(load, code_addr),
-			       "an address that does not overflow with the size", load.code_addr);
+			       "an address that does not overflow with the size, found",
+			       load.code_addr);
 	name = (const char *)raw->bytes + sizeof(load);
 	name_size = after - load.code_size;
 	if (!memchr(name, '\0', name_size))
 		return fail_at(raw, sizeof(load),
-			       "a name that ends before the code; bytes without end", name_size);
+			       "a NUL between name and code; bytes before the code:", name_size);
 	record->pid = load.pid;
 	record->tid = load.tid;
 	record->load.vma = load.vma;
@@ -286,12 +287,12 @@ static int parse_move(const struct raw *raw, struct jp_jitdump_record *record)
 	struct jp_jitdump_move move;
 
 	if (raw->prefix.total_size < sizeof(move))
-		return fail_at(raw, AT(prefix, total_size), "64 bytes or more",
+		return fail_at(raw, AT(prefix, total_size), "64 bytes or more, found",
 			       raw->prefix.total_size);
 	memcpy(&move, raw->bytes, sizeof(move));
 	if (move.old_code_addr + move.code_size < move.old_code_addr ||
 	    move.new_code_addr + move.code_size < move.new_code_addr)
-		return fail_at(raw, AT(move, code_size), "a size that overflows no address",
+		return fail_at(raw, AT(move, code_size), "a size that overflows no address, found",
 			       move.code_size);
 	record->pid = move.pid;
 	record->tid = move.tid;
@@ -309,12 +310,12 @@ static int parse_debug(const struct raw *raw, struct jp_jitdump_record *record)
 	uint64_t offset = sizeof(debug);
 
 	if (raw->prefix.total_size < sizeof(debug))
-		return fail_at(raw, AT(prefix, total_size), "32 bytes or more",
+		return fail_at(raw, AT(prefix, total_size), "32 bytes or more, found",
 			       raw->prefix.total_size);
 	memcpy(&debug, raw->bytes, sizeof(debug));
 	if (debug.nr_entry >
 	    (raw->prefix.total_size - sizeof(debug)) / (sizeof(struct jp_jitdump_debug_entry) + 1))
-		return fail_at(raw, AT(debug, nr_entry), "entries that fit", debug.nr_entry);
+		return fail_at(raw, AT(debug, nr_entry), "entries that fit, found", debug.nr_entry);
 	for (uint64_t i = 0; i < debug.nr_entry; i++) {
 		uint64_t name = offset + sizeof(struct jp_jitdump_debug_entry);
 		const unsigned char *end =
@@ -324,8 +325,8 @@ static int parse_debug(const struct raw *raw, struct jp_jitdump_record *record)
 
 		if (!end)
 			return fail_at(raw, offset,
-				       "that the name of each entry ends within the record; first "
-				       "bad entry",
+				       "the name of each entry to end within the record; first bad "
+				       "entry:",
 				       i);
 		offset = end + 1 - raw->bytes;
 	}
@@ -342,15 +343,15 @@ static int parse_unwinding(const struct raw *raw, struct jp_jitdump_record *reco
 	struct jp_jitdump_unwinding unwinding;
 
 	if (raw->prefix.total_size < sizeof(unwinding))
-		return fail_at(raw, AT(prefix, total_size), "40 bytes or more",
+		return fail_at(raw, AT(prefix, total_size), "40 bytes or more, found",
 			       raw->prefix.total_size);
 	memcpy(&unwinding, raw->bytes, sizeof(unwinding));
 	if (unwinding.unwinding_size > raw->prefix.total_size - sizeof(unwinding))
-		return fail_at(raw, AT(unwinding, unwinding_size), "tables that fit",
+		return fail_at(raw, AT(unwinding, unwinding_size), "tables that fit, found",
 			       unwinding.unwinding_size);
 	if (unwinding.eh_frame_hdr_size > unwinding.unwinding_size)
-		return fail_at(raw, AT(unwinding, eh_frame_hdr_size), "a header within the tables",
-			       unwinding.eh_frame_hdr_size);
+		return fail_at(raw, AT(unwinding, eh_frame_hdr_size),
+			       "a header within the tables, found", unwinding.eh_frame_hdr_size);
 	record->unwinding.eh_frame = raw->bytes + sizeof(unwinding);
 	record->unwinding.eh_frame_hdr =
 		record->unwinding.eh_frame + unwinding.unwinding_size - unwinding.eh_frame_hdr_size;
@@ -388,7 +389,8 @@ static int check_unknown(struct jp_jitdump *dump, const struct raw *raw)
 			memcpy(&prefix, dump->bytes + offset, sizeof(prefix));
 	} while (dump->size - offset >= sizeof(prefix) && prefix.total_size >= sizeof(prefix) &&
 		 prefix.total_size <= dump->size - offset);
-	return fail_at(raw, 0, "a type from 0 to 4, or a record after it; type", raw->prefix.id);
+	return fail_at(raw, 0, "a type from 0 to 4, or a record after it; found type",
+		       raw->prefix.id);
 }
 
 /* Remembers the facts by which records after damaged bytes are recognized. */
@@ -421,16 +423,17 @@ int jp_jitdump_next(struct jp_jitdump *dump, struct jp_jitdump_record *record, s
 
 		raw.prefix.id = JP_JITDUMP_TYPES; /* not a known type */
 		if (remaining < sizeof(raw.prefix))
-			return fail_at(&raw, 0, "a record's first 16 bytes; bytes left", remaining);
+			return fail_at(&raw, 0,
+				       "a record's first 16 bytes; bytes left:", remaining);
 		ret = read_until(dump, dump->offset + sizeof(raw.prefix), err);
 		if (ret)
 			return ret;
 		raw.bytes = dump->bytes + dump->offset;
 		memcpy(&raw.prefix, raw.bytes, sizeof(raw.prefix));
 		if (raw.prefix.total_size < sizeof(raw.prefix) || raw.prefix.total_size > remaining)
-			return fail_at(&raw, AT(prefix, total_size),
-				       "a size of 16 or more within the file; bytes left",
-				       remaining);
+			return fail_at(
+				&raw, AT(prefix, total_size),
+				"a size of 16 or more within the file; bytes left:", remaining);
 		ret = read_until(dump, dump->offset + raw.prefix.total_size, err);
 		if (ret)
 			return ret;

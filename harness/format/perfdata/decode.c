@@ -152,7 +152,7 @@ static const char *decode_sample(const struct jp_perf_layout *layout,
 	uint64_t type = layout->sample_type;
 
 	if (record->size < layout->fixed || record->size % sizeof(uint64_t))
-		return "a sample that holds what its attr asks for, of a multiple of 8 bytes";
+		return "a sample with all fields that its attr requests, of a multiple of 8 bytes";
 	event->pid = layout->tid ? jp_load32(bytes + layout->tid) : 0;
 	event->tid = layout->tid ? jp_load32(bytes + layout->tid + 4) : 0;
 	event->cpu = layout->cpu ? jp_load32(bytes + layout->cpu) : 0;
@@ -169,10 +169,10 @@ static const char *decode_sample(const struct jp_perf_layout *layout,
 
 	if ((type & JP_PERF_SAMPLE_READ) &&
 	    !jp_perf_skip_read(&remaining_bytes, layout->read_format))
-		return "room in the sample for the counts of PERF_SAMPLE_READ";
+		return "a sample that contains the counts of PERF_SAMPLE_READ";
 	if (type & JP_PERF_SAMPLE_CALLCHAIN) {
 		if (!jp_perf_take_word(&remaining_bytes, &event->sample.nr_chain))
-			return "room in the sample for a callchain";
+			return "a sample that contains a callchain";
 		/* The cast is safe: the record is aligned, and only 64-bit words precede the
 		 * chain. */
 		event->sample.chain = (const uint64_t *)remaining_bytes.pos;
@@ -188,7 +188,7 @@ static const char *decode_sample(const struct jp_perf_layout *layout,
 		return "a branch stack that fits into its sample";
 	if ((type & JP_PERF_SAMPLE_REGS_USER) &&
 	    !decode_regs(&remaining_bytes, layout, event, regs))
-		return "user registers as many as the attr's mask has bits";
+		return "as many user registers as the attr's mask has bits";
 	if ((type & JP_PERF_SAMPLE_STACK_USER) && !decode_stack(&remaining_bytes, event))
 		return "a stack dump that fits into its sample";
 	return NULL;
@@ -375,7 +375,7 @@ const char *jp_perf_decode(const struct jp_perf_layout *layout, const struct jp_
 		return decode_sample(layout, record, event, regs);
 	}
 	if (record->size < sizeof(*record) + layout->trailer)
-		return "a record that holds the sample id its attr asks for";
+		return "a record with the sample id that its attr requests";
 	decode_trailer(layout, (const unsigned char *)record + record->size, event);
 	switch (record->type) {
 	case JP_PERF_RECORD_MMAP:

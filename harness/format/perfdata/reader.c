@@ -409,7 +409,7 @@ static int read_file_header(struct jp_perf_reader *reader, const struct jp_perf_
 				(unsigned long long)source->offset);
 		jp_perf_fail_cut_short(
 			reader, source->size,
-			"its header states no size of the data: the recording was not finished");
+			"the header states no size of the data: the recording was not finished");
 		source->end = source->size;
 	} else if (source->offset < source->size &&
 		   header->data.size > source->size - source->offset) {

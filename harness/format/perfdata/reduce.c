@@ -130,7 +130,7 @@ static int blank_value(struct reducing *reducing, const unsigned char *text, siz
 
 	if (!ret && memcmp(there, text, length) != 0)
 		ret = jp_fail(reducing->err, EINVAL,
-			      "%s: the environment is in compressed data, and cannot be blanked",
+			      "%s: environment variables in compressed data cannot be blanked",
 			      reducing->path);
 	return ret ?: add_word(reducing, &reducing->reduced->variables, text, length - 1)
 		   ?: blank_bytes(reducing, offset + length, value, 'x');
@@ -197,7 +197,9 @@ static int list_command_line(struct reducing *reducing, const struct jp_perf_sec
 	int ret;
 
 	if (section->size > MAX_FEATURE)
-		return jp_fail(reducing->err, EINVAL, "%s: a command line of %" PRIu64 " bytes",
+		return jp_fail(reducing->err, EINVAL,
+			       "%s: the command line of perf has %" PRIu64
+			       " bytes, which is too long",
 			       reducing->path, section->size);
 	bytes = malloc(section->size + 1);
 	if (!bytes)

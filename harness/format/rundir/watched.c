@@ -74,14 +74,15 @@ int jp_watched_parse(struct jp_watched_info *watched, const char *name, char *te
 				       fields[i].key);
 	}
 	if (line)
-		return jp_fail(err, EINVAL, "%s:%d: expected the end", name, FIELDS + 1);
+		return jp_fail(err, EINVAL, "%s:%d: expected the end of the file", name,
+			       FIELDS + 1);
 	if (!watched->started || watched->started > watched->sampling_since ||
 	    watched->sampling_since > watched->ending || watched->ending > watched->ended)
 		return jp_fail(err, EINVAL, "%s: expected started <= begun <= ending <= ended",
 			       name);
 	if (watched->chain > 1 || watched->user_only > 1 || watched->task_clock > 1)
 		return jp_fail(err, EINVAL,
-			       "%s: expected 0 or 1 of chain, user_only and task_clock", name);
+			       "%s: expected 0 or 1 for chain, user_only and task_clock", name);
 	if (watched->silent &&
 	    (watched->silent < watched->ending || watched->silent > watched->ended))
 		return jp_fail(err, EINVAL, "%s: expected ending <= silent <= ended", name);

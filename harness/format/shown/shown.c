@@ -284,7 +284,7 @@ static int load_gone_path(struct jp_shown_files *files, const char *dir, const c
 
 	if (!jp_number_take(&tail, 16, UINT64_MAX, &digest) || *tail != ' ')
 		return jp_fail(err, EINVAL,
-			       "%s/" JP_SHOWN_FOLDER "/index: expected gone DIGEST PATH, there is "
+			       "%s/" JP_SHOWN_FOLDER "/index: expected gone DIGEST PATH, found "
 			       "\"gone %.60s\"",
 			       dir, line);
 	return jp_map_at(&files->missing_paths, digest, 1)
@@ -306,8 +306,8 @@ static int load_line(struct jp_shown_files *files, const char *dir, char *line,
 		return load_gone_path(files, dir, line + 5, err);
 	if (!name || strchr(name + 1, '/'))
 		return jp_fail(err, EINVAL,
-			       "%s/" JP_SHOWN_FOLDER "/index: expected DIGEST NAME, "
-			       "there is \"%.60s\"",
+			       "%s/" JP_SHOWN_FOLDER "/index: expected DIGEST NAME, found "
+			       "\"%.60s\"",
 			       dir, line);
 	*name++ = '\0';
 	text = read_reading(dir, name, &size, &digest, err);

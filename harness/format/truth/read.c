@@ -122,7 +122,7 @@ static int read_slots(struct jp_truth_reader *reader, int fd, const char *path,
 	if (ret)
 		return ret;
 	if (memcmp(header.magic, JP_TRUTH_MAGIC, sizeof(header.magic)))
-		return jp_fail(err, EINVAL, "%s: offset 0: no truth file, expected %s", path,
+		return jp_fail(err, EINVAL, "%s: offset 0: not a truth file: expected %s", path,
 			       JP_TRUTH_MAGIC);
 	if (!header.version || header.version > JP_TRUTH_VERSION)
 		return jp_fail(err, EINVAL, "%s: offset 8: truth version %u, expected 1 to %d",

@@ -139,7 +139,8 @@ void jp_truth_append(struct jp_truth_record *record)
  * as the mapping. */
 static int map_shared(int fd, const char *path, uint64_t size, void **map, struct jp_error *err)
 {
-	const struct jp_lost_page lost = {.name = path, .trouble = "no room for a record"};
+	const struct jp_lost_page lost = {.name = path,
+					  .trouble = "the disk has no space for a record"};
 	int failed;
 
 	*map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -162,7 +163,7 @@ static int create_file(int fd, const char *path, uint64_t count, struct jp_error
 	if (count > (INT64_MAX - JP_TRUTH_PAGE) / sizeof(struct jp_truth_record) ||
 	    ftruncate(fd, size) < 0)
 		return jp_fail(err, errno ? errno : EFBIG,
-			       "%s: cannot make room for %llu records: %s", path,
+			       "%s: cannot reserve space for %llu records: %s", path,
 			       (unsigned long long)count, strerror(errno));
 	ret = map_shared(fd, path, JP_TRUTH_PAGE, &map, err);
 	if (ret)
@@ -201,7 +202,7 @@ static int attach_file(int fd, const char *path, struct jp_error *err)
 	    JP_TRUTH_PAGE + found.capacity * sizeof(struct jp_truth_record) != (uint64_t)st.st_size)
 		return jp_fail(err, EINVAL,
 			       "%s: offset 0: not the truth of an earlier image of this process "
-			       "(expected %s version %d of this machine, unshortened)",
+			       "(expected %s version %d of this machine, not truncated)",
 			       path, JP_TRUTH_MAGIC, JP_TRUTH_VERSION);
 	ret = map_shared(fd, path, st.st_size, &map, err);
 	if (ret)
@@ -234,7 +235,9 @@ int jp_truth_open(const char *path, uint64_t count, struct jp_error *err)
 	fd = open_truth(path, flags);
 	if (fd < 0)
 		return jp_fail(err, -fd, "%s: %s%s", path, strerror(-fd),
-			       fd == -EEXIST ? ": the truth of another run is never added to" : "");
+			       fd == -EEXIST ? ": a workload does not append to the truth of "
+					       "another run"
+					     : "");
 	free(name);
 	name = strdup(path);
 	errno = 0;

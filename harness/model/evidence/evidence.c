@@ -78,8 +78,8 @@ static int load_watched(struct jp_evidence *evidence, const char *path, struct j
 		return jp_untrusted_check_exists(path) == -ENOENT
 			       ? 0
 			       : jp_fail(err, EINVAL,
-					 "%s: unexpected beside a truth of version %u: runners "
-					 "write it from version %d on",
+					 "%s: unexpected with a truth of version %u: runners write "
+					 "it from version %d on",
 					 path, evidence->truth->version, JP_TRUTH_VERSION_CPU);
 	text = jp_file_read_regular(path, LIMIT, NULL, err);
 	return text ? jp_watched_parse(&evidence->watched, path, text, err) : -EINVAL;

@@ -250,5 +250,5 @@ int jp_elf_folder_find(struct jp_elf_folder *folder, const char *path, const str
 	return jp_fail(err, *reason.text ? EEXIST : ENOENT, "%s%s%s",
 		       *reason.text ? reason.text : folder->path,
 		       *reason.text ? "" : ": contains no such file",
-		       folder->is_incomplete ? ", as far as it was looked through" : "");
+		       folder->is_incomplete ? "; the search stopped early" : "");
 }

@@ -319,7 +319,7 @@ static int apply_mark(struct jp_memory_replay *replay, struct jp_memory_space *s
 	failed = jp_procmaps_parse(event->maps.text, strlen(event->maps.text), text, &count,
 				   &reason);
 	if (failed)
-		return jp_fail(replay->err, EINVAL, "truth: a mark of pid %u at %" PRIu64 ": %s",
+		return jp_fail(replay->err, EINVAL, "truth: the maps of pid %u at %" PRIu64 ": %s",
 			       event->pid, event->before, reason.text);
 	/* Apply the mark to all processes that share the space. */
 	failed = find_touched_ranges(&reading);

@@ -363,7 +363,7 @@ static struct jp_cfi *open_made(struct jp_elf_image *image, struct jp_error *err
 	cfi->image = *image;
 	cfi->machine = jp_machine_find(cfi->image.machine);
 	if (!cfi->machine) {
-		jp_fail(err, ENOTSUP, "ELF file of machine %u, which is not built in",
+		jp_fail(err, ENOTSUP, "this jitproof cannot unwind code of ELF machine %u",
 			cfi->image.machine);
 		goto bad;
 	}
@@ -373,7 +373,8 @@ static struct jp_cfi *open_made(struct jp_elf_image *image, struct jp_error *err
 	cfi->dwarf = cfi->elf ? dwarf_getcfi_elf(cfi->elf) : NULL;
 	jp_shortage_note(errno);
 	if (!cfi->dwarf) {
-		jp_fail(err, EINVAL, "call frame information: %s", dwarf_errmsg(-1));
+		jp_fail(err, EINVAL, "libdw cannot read the call frame information: %s",
+			dwarf_errmsg(-1));
 		goto bad;
 	}
 	return cfi;

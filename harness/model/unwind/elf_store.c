@@ -202,7 +202,7 @@ static struct jp_cfi *open_saved_file(const struct jp_elf_store *store, const ch
 		return NULL;
 	cfi = jp_cfi_open(fd, err);
 	if (cfi && strcmp(jp_build_id_text(jp_cfi_build_id(cfi), text), build_id) != 0) {
-		jp_fail(err, EINVAL, "%s: the file's build id is %s", path, text);
+		jp_fail(err, EINVAL, "%s: the name is not the file's build id %s", path, text);
 		jp_cfi_close(cfi);
 		return NULL;
 	}
@@ -299,8 +299,7 @@ static struct entry *make_entry(const struct jp_mapping *mapping, const struct j
 	entry->text = path;
 	entry->next = path->value;
 	path->value = entry;
-	jp_fail(&entry->error, ENOENT, "%s: no folder is given in which to look for it",
-		entry->path);
+	jp_fail(&entry->error, ENOENT, "%s: no folder to search was given", entry->path);
 	entry->public.reason = entry->error.text;
 	entry->public.path = entry->path;
 	entry->public.id = &entry->id;

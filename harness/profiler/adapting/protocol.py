@@ -124,7 +124,7 @@ class Published:
         status = os.lstat(path)
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or \
                 os.path.lexists(path + ASIDE):
-            raise Failed("%s is there already, of another process: remove it" % path)
+            raise Failed("%s is there already, from another process: remove it" % path)
         os.rename(path, path + ASIDE)
         self.renamed.add(path)
 
@@ -291,7 +291,7 @@ class Adapter:
                 report("exited")
         word, rest = rest.split(b"\n", 1)
         if word.decode() != expected:
-            raise Failed("expected the order '%s', not '%s'" % (
+            raise Failed("expected the command '%s', not '%s'" % (
                 expected, word.decode(errors="replace")))
         return rest
 
@@ -371,7 +371,7 @@ def main(adapter: Callable[[argparse.Namespace], Adapter]) -> None:
         if options.with_words:
             raise Failed("the adapter takes no options such as %s" % options.with_words[0])
         if options.verb == "read" or (options.verb == "version" and options.verb_for == "read"):
-            raise Missing("the profiler reads no perf.data of others")
+            raise Missing("the profiler cannot read a perf.data of another profiler")
         if options.verb == "version":
             report("version", adapter.version())  # type: ignore[attr-defined]
         elif options.verb == "inject":

@@ -174,7 +174,7 @@ TEST(paths)
 	      "a path that just fits is built");
 	check(jp_path_build(path, sizeof(path), &err, "%s/%d", "/some/dir", 123456) ==
 			      -ENAMETOOLONG &&
-		      !path[0] && !strcmp(err.text, "/some/dir/12345...: too long a path"),
+		      !path[0] && !strcmp(err.text, "/some/dir/12345...: the path is too long"),
 	      "a path that does not fit is an error: '%s'", err.text);
 	check(jp_path_build(path, sizeof(path), NULL, "%200d", 1) == -ENAMETOOLONG && !path[0],
 	      "the error message is optional");

@@ -74,7 +74,7 @@ static void test_links(const char *link)
 		return;
 	}
 	check(!lchown(link, 65534, 0), "the link belongs to another user");
-	check_file(link, -EPERM, "link of another user's", "another user's link is refused");
+	check_file(link, -EPERM, "another user's symbolic link", "another user's link is refused");
 	check(!lchown(link, 0, 0), "ownership and modes are restored");
 }
 

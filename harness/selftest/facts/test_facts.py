@@ -116,11 +116,11 @@ class Bad(unittest.TestCase):
         return fact["why"]
 
     def test_why_a_fact_is_missing(self) -> None:
-        for name, reason in (("crash", "an end of the probe: it died of SIGSEGV"),
-                          ("leave", "an end of the probe: it exited with 3"),
+        for name, reason in (("crash", "a complete answer: SIGSEGV killed the probe"),
+                          ("leave", "a complete answer: the probe exited with 3"),
                           ("lack", "one thing, another 2"),
                           ("nothing", "a value: the probe gave 0"),
-                          ("flood", "room for the value")):
+                          ("flood", "space for the value")):
             self.assertEqual(self.why_missing("bad." + name), reason)
 
     def test_probe_that_hangs(self) -> None:

@@ -231,7 +231,7 @@ class CommandLine(Folder):
                             '4096)) /dev/zero > "$0/zeros"; shift; exec "$@"', self.home,
                             str(fits)])
                 self.assertEqual(result.returncode, 99, result.stderr)
-                self.assertIn(truth + ": no room for a record", result.stderr)
+                self.assertIn(truth + ": the disk has no space for a record", result.stderr)
 
 
 class Output(Folder):

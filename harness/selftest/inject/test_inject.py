@@ -198,7 +198,7 @@ class Records(Injecting):
         self.save_capture(perf, self.make_marker(perf, pid=55, time=1, named=PID),
                           self.make_marker(perf, time=2))
         result = self.run_inject()
-        self.assertIn("process 55 mapped it, too", result.stderr)
+        self.assertIn("process 55 also mapped this jitdump", result.stderr)
         self.assertEqual([record.pid for record in self.list_injected()], [PID])
 
     def test_one_dump_by_many_paths(self) -> None:
@@ -518,7 +518,7 @@ class Hostile(Injecting):
             with self.subTest("lost bytes", cut=cut):
                 shutil.rmtree(self.output + ".jit", ignore_errors=True)
                 complete = before[:cut] + before[cut + 9:] + after
-                self.expect_refusal("valid record|holds others", 1 + loads, self.dump.raw
+                self.expect_refusal("valid record|contains later records", 1 + loads, self.dump.raw
                                     + complete)
 
     def test_wrong_headers(self) -> None:

@@ -44,7 +44,7 @@ static void test_copied_root(const char *descriptor)
 	check(!strcmp(read_below(root, "/jit-17.dump"),
 		      "/jit-17.dump: offset 0: expected a jitdump header of 40 bytes, the file "
 		      "has 0; "
-		      "/jit-17.dump: process 18 mapped it, too, but did not write it; "),
+		      "/jit-17.dump: process 18 also mapped this jitdump, but did not write it; "),
 	      "in a copied root, descriptor %s, the first process owns it: %s", descriptor,
 	      messages);
 }
@@ -201,7 +201,7 @@ static void test_owners(void)
 			char line[64];
 			const bool is_right = rows[i].processes[j].is_mapped;
 
-			snprintf(line, sizeof(line), "process %u mapped it, too",
+			snprintf(line, sizeof(line), "process %u also mapped this jitdump",
 				 rows[i].processes[j].pid);
 			if (is_right || j == rows[i].reads)
 				check(!strstr(messages, line) == (j == rows[i].reads),

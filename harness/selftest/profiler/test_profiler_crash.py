@@ -167,4 +167,4 @@ class Crash(Folder):
         result = self.run_jitproof("judge", self.run_dir)
         self.assertEqual(result.returncode, 1)
         self.assertIn("not ok 1 crash/inject # ERROR", result.stdout)
-        self.assertIn("/crash: expected what was done", result.stdout)
+        self.assertIn("/crash: expected an action", result.stdout)

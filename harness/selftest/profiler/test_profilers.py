@@ -251,7 +251,7 @@ class Real(unittest.TestCase):
                     self.skipTest(result.stdout)
                 if name in NAMELESS:
                     self.assertIn("\nnot ok 2 attach\n", result.stdout)
-                    self.assertRegex(result.stdout, "# found: names.unnamed, no-name: [0-9]+,")
+                    self.assertRegex(result.stdout, "names.unnamed, cause no-name: [0-9]+,")
                 else:
                     self.assertIn("\nok 2 attach\n", result.stdout)
                 self.assertIn("\nok 3 launch\n", result.stdout)

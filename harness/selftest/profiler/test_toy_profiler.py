@@ -64,16 +64,16 @@ class Toy(Adapters):
 
     def test_wrong_toy_is_found(self) -> None:
         for old, new, message in (
-                ("frames.append(ip)", "frames.append(ip + 1)", "# found: wrong.chain, wrong-frame"),
-                ("[ip], time", "[ip + 1], time", "# found: wrong.chain, no-depth"),
-                ("len(frames) < 127", "len(frames) < 2", "# found: broken.chain, kernel-walk"),
+                ("frames.append(ip)", "frames.append(ip + 1)", "wrong.chain, cause wrong-frame"),
+                ("[ip], time", "[ip + 1], time", "# found: wrong.chain, cause no-depth"),
+                ("len(frames) < 127", "len(frames) < 2", "broken.chain, cause kernel-walk"),
                 ("(now, tid, frames))", "(now, self.pid, frames))",
-                 "# found: wrong.chain, no-stay"),
+                 "# found: wrong.chain, cause no-stay"),
                 ("time.monotonic_ns()", "time.time_ns()", "times of CLOCK_MONOTONIC in ns"),
-                ('"no-names", ', "", "# found: names.unnamed, no-name"),
+                ('"no-names", ', "", "# found: names.unnamed, cause no-name"),
                 ('"no-names"', '"no-addresses"',
                  "observations: line 5: expected only names, because the header declares"),
-                ('"no-mappings", ', "", "# found: broken.chain, no-record"),
+                ('"no-mappings", ', "", "# found: broken.chain, cause no-record"),
                 ('"no-tasks"', '"no-task"', "observations: line 3: expected no-registers, "),
                 ('number = "1"', "number = 1 / 0", "ZeroDivisionError")):
             with self.subTest(new or old):
@@ -93,7 +93,7 @@ class Toy(Adapters):
         text = self.check_adapter(text.replace("(now, tid, frames)",
                                                "(now, tid, frames, registers[32:40], "
                                                "registers[152:160])"))[1]
-        self.assertRegex(text, "# found: broken.chain, no-record: ")
+        self.assertRegex(text, "# found: broken.chain, cause no-record: ")
         self.assertRegex(text, "(?m)^# seen -, mapped 0%!, .*, whole 0%!, invented 0,")
 
 
@@ -169,8 +169,8 @@ class Page(Adapters):
         for own_text, message in (
                 ("end", "mine ended with 3, and did not print 'Sampling': without a word"),
                 ("silent", "# the profiler wrote no profile.txt\n"),
-                ("JIT;JIT;main", "1 native frames, and then a stack that cannot be; a stream has "
-                 "the innermost frame first"),
+                ("JIT;JIT;main", "1 native frames, and then an impossible stack; a stream must "
+                 "have the innermost frame first"),
                 ("bash;JIT;JIT", "samples of pid [0-9]+ in [a-z0-9_]+: 3 frames seen, [0-9]+ must "
                  "be, equal up to frame 1; then comes [a-z0-9_]+\n")):
             with self.subTest(own_text):

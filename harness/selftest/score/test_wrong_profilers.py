@@ -171,7 +171,7 @@ class WrongProfilers(Folder):
             with self.subTest(form=form, alteration=alteration):
                 if expected is None:
                     self.assertEqual((row["outcome"], find_red(row)), ("ERROR", set()), row)
-                    self.assertIn("before the capture began, or of after", row["why"])
+                    self.assertIn("before the capture began or after", row["why"])
                 else:
                     self.assertEqual(find_red(row) - {"seen"}, expected - {"seen"}, row)
                     self.assertLessEqual(expected, find_red(row), row)

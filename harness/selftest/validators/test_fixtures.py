@@ -101,7 +101,7 @@ class Switching(Recorded):
             if excused:
                 self.expect_pass()
             else:
-                self.expect_error("samples are of before the capture began, or of after it ended")
+                self.expect_error("samples were taken before the capture began or after it ended")
         # A profiler does not state when it enabled its first event.
         del self.facts["first_enabled"]
         self.expect_pass()
@@ -126,7 +126,7 @@ class Switching(Recorded):
         files.write(path, text + "silent %d\n" % last)
         self.expect_pass()
         files.write(path, text + "silent %d\n" % (last - 1_000_000))
-        self.expect_error("samples are of before the capture began, or of after it ended")
+        self.expect_error("samples were taken before the capture began or after it ended")
         files.write(path, text + "silent %d\n" % (int(self.facts["stopped"]) - 1))
         self.expect_error("expected ending <= silent <= ended")
         files.write(path, re.sub("(?m)^cpus .*$", "cpus 0", text) + "silent %d\n" % last)

@@ -113,4 +113,4 @@ class Controls(Recorded):
         self.substitute("maps", r"before \d+ after \d+", f"before {first} after {first}")
         self.assertIn("all of cause pathless; after adding back: 0 broken", self.expect_pass())
         self.substitute("maps", r"before \d+ after \d+", f"before {first + 1} after {first + 1}")
-        self.expect_fail("broken.chain: after the left-out data was added back, 1 remain")
+        self.expect_fail("broken.chain: after the left-out data was added back, 1 exceptions")

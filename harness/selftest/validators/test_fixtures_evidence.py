@@ -117,7 +117,7 @@ class Stated(Recorded):
         case = self.read_text("case")
         for option, kernel in (("--user-only", "yes"), ("--kernel", "no")):
             self.put_text("case", case.replace("--stack", option + " --stack"))
-            self.expect_error_with_fact("kernel", kernel, "the kernel; the case asks for another")
+            self.expect_error_with_fact("kernel", kernel, "the case requires the opposite")
 
     def test_contradicting_machines(self) -> None:
         """The runner states the machine in `watched` and env.json, perf.data in its features."""
@@ -197,7 +197,7 @@ class Slack(Recorded):
         for late, never in ((90_000, False), (90_001, True)):
             sample.time = ended + late
             self.perf.sort()
-            self.assertEqual("or of after it ended" in self.judge()[1], never, late)
+            self.assertEqual("or after it ended" in self.judge()[1], never, late)
 
     def test_other_requests_than_the_runners(self) -> None:
         for key, value, seen in (("slack", "90001", 90000), ("max_stack", "3", 127),
@@ -244,7 +244,7 @@ class Slack(Recorded):
         """Several validators skip truths of older versions, so a lowered version must be found."""
         for version in (1, 2):
             self.truth.version = version
-            self.expect_error(f"watched: unexpected beside a truth of version {version}")
+            self.expect_error(f"watched: unexpected with a truth of version {version}")
             os.rename(self.get_path("watched"), self.place("watched"))
             self.expect_error(r"the truth has \d+ incomplete")  # newer records are gaps
             os.rename(self.place("watched"), self.get_path("watched"))

@@ -84,7 +84,7 @@ class Machine(OwnCapture):
         self.expect_pass()
         for key, new in (("silent", ""), ("silent", "silent 0\n"), ("cpus", "cpus 0\n")):
             self.put_text("watched", re.sub(rf"(?m)^{key} .*\n", new, right))
-            self.expect_error(f"the file watched lacks {key}, "
+            self.expect_error(f"the file `watched` lacks {key}, "
                               "which the runner states since format 1")
         self.put_text("env.json", '{"format": 2}')
         self.expect_error("env.json lacks clocks_count, which the runner states since format 2")
@@ -99,4 +99,4 @@ class Machine(OwnCapture):
         self.put_text("env.json", '{"format": 2, "clocks_count": "no"}')
         self.expect_pass()
         self.put_text("env.json", '{"format": 2, "clocks_count": "yes"}')
-        self.expect_error(" samples, and that its events counted nothing; by env.json clocks count")
+        self.expect_error(" samples, and events that counted no time; env.json states")

@@ -254,7 +254,8 @@ TEST(few_missing)
 	make_streams(0, &random);
 	drop_samples(100, 10);
 	check(count_faults() == 1 &&
-		      strstr(exception_text, "at most 21 between two of them, the first at 101"),
+		      strstr(exception_text,
+			     "at most 21 witness samples lie between two samples, first at 101"),
 	      "the report states where ten samples are missing");
 	make_streams(0, &random);
 	for (size_t index = 100; index <= 300; index += 100)

@@ -50,4 +50,4 @@ class Witness(Folder):
         self.assertIn("\nok 1 " + CASE, text)
         self.assertIn("perf_event_open: EPERM", text)
         self.assertRegex(self.judge({}, none),
-                         r"the file watched lacks witness_since[^$]*not ok 1 ")
+                         r"the file `watched` lacks witness_since[^$]*not ok 1 ")

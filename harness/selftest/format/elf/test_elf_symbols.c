@@ -160,7 +160,7 @@ TEST(long_names)
 	head->sh_link = made.count - 2;
 	head->sh_entsize = sizeof(*table);
 	check(elf_made_read(&made, &symbols, &err) == -E2BIG &&
-		      strstr(err.text, "names of more than"),
+		      strstr(err.text, "names have more than"),
 	      "600 names of 512 KiB are refused: %s", err.text);
 }
 

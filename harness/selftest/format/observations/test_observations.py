@@ -313,7 +313,7 @@ class Wrong(Observed):
         self.stream += f"sample {weight + 1} {pid} -\n"
         first, = (exception["first"] for exception in self.judge()["exceptions"]
                   if exception["cause"] == "misnamed")
-        self.assertRegex(first, r"^\d+ samples at least were in emitted code, and no frame has the "
+        self.assertRegex(first, r"^at least \d+ samples were in emitted code, and no frame has the "
                          r"name of an emitted function, such as \w+; the largest sum has "
                          rf"{re.escape(name)} innermost$")
 
@@ -356,8 +356,8 @@ class Wrong(Observed):
         self.stream += f"sample 1 {pid} - {idle} ? ? ?\n"
         exception, = self.expect_exceptions(("wrong.chain", "no-depth"))["exceptions"]
         self.assertEqual(exception["first"], f"1 samples of pid {pid} in {idle}: 4 frames "
-                         "seen; no activation of this process runs that function; is the stack "
-                         "another process's?")
+                         "seen; no activation of this process runs that function; the stack may "
+                         "belong to another process")
 
 
 HEADER = "jitproof-observations 1\n"

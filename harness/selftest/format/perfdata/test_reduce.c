@@ -216,7 +216,8 @@ TEST(refusals)
 	}
 	begin_file("", 0, false);
 	perf_file_add_features(&file, command, 1);
-	check_refusal("a command line of more than 1 MiB", "a command line of 1048577 bytes");
+	check_refusal("a command line of more than 1 MiB",
+		      "the command line of perf has 1048577 bytes");
 	perf_file_begin(&file, &(struct jp_perf_attr){.type = 1, .size = 120});
 	perf_file_end_data(&file);
 	perf_file_add_features(&file, one, 1);
@@ -224,7 +225,7 @@ TEST(refusals)
 	begin_file("\0HOME=/root", 12, true);
 	if (PERF_FILE_ZSTD)
 		check_refusal("a variable in compressed data",
-			      "the environment is in compressed data");
+			      "environment variables in compressed data");
 	file.size = 4;
 	check_refusal("no perf.data", "offset 0");
 	file.size = 0;

@@ -62,7 +62,7 @@ TEST(continue_truth_file)
 	};
 
 	check(!*open_in_child(path, 4), "a new truth file is opened: %s", open_in_child(path, 0));
-	check(strstr(open_in_child(path, 4), "another run is never added to") != NULL,
+	check(strstr(open_in_child(path, 4), "does not append to the truth of another run") != NULL,
 	      "an existing truth file is not created again");
 	check(!*open_in_child(path, 0), "an existing truth file is continued");
 	bytes = jp_file_read(path, 1 << 16, &size, NULL);
@@ -76,7 +76,8 @@ TEST(continue_truth_file)
 		bytes[fields[i].offset] ^= 1 << 5;
 	}
 	scratch_write(path, bytes, size - 1);
-	check(strstr(open_in_child(path, 0), "unshortened") != NULL, "a shortened file is refused");
+	check(strstr(open_in_child(path, 0), "not truncated") != NULL,
+	      "a shortened file is refused");
 	scratch_write(path, bytes, 10);
 	check(strstr(open_in_child(path, 0), "offset 0") != NULL, "a cut header is refused");
 	free(bytes);
@@ -84,12 +85,12 @@ TEST(continue_truth_file)
 	      open_in_child("/dev/null", 0));
 	check(strstr(open_in_child(scratch_path("none"), 0), "none: ") != NULL,
 	      "a missing file is an error");
-	check(strstr(open_in_child(scratch_path("huge"), UINT64_MAX / 2), "cannot make room") !=
+	check(strstr(open_in_child(scratch_path("huge"), UINT64_MAX / 2), "cannot reserve space") !=
 		      NULL,
 	      "a size beyond that of files is an error: %s",
 	      open_in_child(scratch_path("huge2"), UINT64_MAX / 2));
-	check(strstr(open_in_child(scratch_path("large"), INT64_MAX / 65), "cannot make room") !=
-		      NULL,
+	check(strstr(open_in_child(scratch_path("large"), INT64_MAX / 65),
+		     "cannot reserve space") != NULL,
 	      "a size beyond that of the disk is an error");
 }
 

@@ -135,7 +135,7 @@ static const struct story {
 		    "unmaps 1000-3000 at 7, and nothing mapped 1000", MAP(1, 2, 0x2000, 0x1000, R),
 		    UNMAP(7, 8, 0x1000, 0x2000)),
 	MAKES("moving nothing", LIST(REMAP(3, 4, 0x1000, 0x3000, 0x8000, 0x1000))),
-	CONTRADICTS("a malformed snapshot", "a mark of pid", MAPS(10, 11, "1000 r-xp")),
+	CONTRADICTS("a malformed snapshot", "the maps of pid", MAPS(10, 11, "1000 r-xp")),
 };
 
 static void put_act(const struct story_act *act)

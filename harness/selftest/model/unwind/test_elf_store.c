@@ -217,7 +217,7 @@ TEST(build_ids)
 	      "a file of another build id is stored");
 	free(bytes);
 	check(jp_elf_store_check(store, jp_elf_store_line(store, 0), &err) &&
-		      strstr(err.text, "the file's build id is"),
+		      strstr(err.text, "the name is not the file's build id"),
 	      "a file with another build id is refused: %s", err.text);
 	jp_elf_store_free(store);
 	store = jp_elf_store_new(scratch_path("none"), NULL);
@@ -227,7 +227,7 @@ TEST(build_ids)
 	jp_elf_store_free(store);
 	store = jp_elf_store_new(NULL, NULL);
 	entry = jp_elf_store_get(store, &(struct jp_mapping){.name = "/a"});
-	check(entry && strstr(entry->reason, "no folder is given"),
+	check(entry && strstr(entry->reason, "no folder to search was given"),
 	      "a store without a folder has no files: %s", entry->reason);
 	jp_elf_store_free(store);
 	jp_elf_store_free(NULL);
