@@ -29,6 +29,7 @@ struct record_order {
 struct record_rules {
 	struct jp_view *view;
 	struct jp_map places;    /* an event's id -> struct event_place */
+	struct jp_map ids;       /* attr and CPU -> number of ids in @places */
 	struct jp_map threads;   /* tid -> struct record_order */
 	struct jp_map events;    /* tid, attr and CPU -> the event's id */
 	struct jp_map addresses; /* addresses of breakpoints -> numbers that replace the attr's */
@@ -111,6 +112,24 @@ static bool is_breakpoint(const struct record_rules *rules, const struct jp_even
 	       event->asked->clock == JP_CLOCK_BREAKPOINT;
 }
 
+/* Counts a new id of the attr and CPU of @event. Our captures open one event there for each thread,
+ * and inherited events have its id (primary_event_id()). Returns 0 or -ENOMEM. */
+static int check_new_id(struct record_rules *rules, const struct jp_event *event,
+			const char **cause)
+{
+	const struct jp_capture_info *info = &rules->view->evidence->info;
+	uint64_t *number;
+
+	if (!info->threads || info->breakpoints)
+		return 0;
+	number = jp_map_at(&rules->ids, (uint64_t)event->attr << 32 | event->cpu, sizeof(*number));
+	if (!number)
+		return -ENOMEM;
+	if (++*number > info->threads)
+		*cause = "other-cpu";
+	return 0;
+}
+
 /* Compares CPU and breakpoint address with earlier records of the event: perf_mmap() refuses an
  * inherited event of all CPUs, so each id has one CPU. Returns 0 or -ENOMEM. */
 static int check_place(struct record_rules *rules, const struct jp_event *event, const char **cause)
@@ -120,6 +139,7 @@ static int check_place(struct record_rules *rules, const struct jp_event *event,
 	} * place;
 	const bool breakpoint = event->type == JP_EVENT_SAMPLE && is_breakpoint(rules, event);
 	struct event_place seen = {event->cpu + UINT64_C(1), breakpoint ? event->sample.ip : 0};
+	bool is_new;
 
 	if (!event->asked->inherit && !breakpoint)
 		return 0;
@@ -131,8 +151,9 @@ static int check_place(struct record_rules *rules, const struct jp_event *event,
 	else if (breakpoint && place->ip && place->ip != seen.ip)
 		*cause = "other-address";
 	seen.ip = seen.ip ?: place->ip;
+	is_new = !place->cpu;
 	*place = seen;
-	return 0;
+	return is_new ? check_new_id(rules, event, cause) : 0;
 }
 
 /* Returns the cause if the stack dump is too short. perf_sample_ustack_size() grants the requested
@@ -335,6 +356,7 @@ static void free_rules(void *state)
 	struct record_rules *rules = state;
 
 	jp_map_free(&rules->places);
+	jp_map_free(&rules->ids);
 	jp_map_free(&rules->threads);
 	jp_map_free(&rules->events);
 	jp_map_free(&rules->addresses);

@@ -166,11 +166,13 @@ void jp_check_window(const struct jp_evidence *evidence, struct jp_result *resul
 	const struct jp_capture_info *info = &evidence->info;
 	const struct jp_watched_info *watched = &evidence->watched;
 	/* The window must lie between the start and the end of the profiler, and include the time
-	 * in which the runner knew that samples were taken. */
+	 * in which the runner knew that samples were taken. Our captures report when their events
+	 * are off. */
 	const struct figure bounds[] = {
 		{"enabled", info->enabled, watched->started, watched->sampling_since},
 		{"sampling", info->sampling, watched->started, watched->sampling_since},
-		{"stopped", info->stopped, watched->ending, watched->ended},
+		{"stopped", info->stopped, watched->ending,
+		 info->first_enabled && watched->silent ? watched->silent : watched->ended},
 		{"slack", info->slack, watched->slack, watched->slack},
 		{"max_stack", info->max_stack, watched->max_stack, watched->max_stack},
 		{"stack_dump", info->stack_dump, watched->stack_dump, watched->stack_dump},

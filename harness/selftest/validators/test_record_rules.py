@@ -77,6 +77,20 @@ class Rules(Recorded):
                 self.expect_bad(1, "other-padding")
                 del one.body[offset:offset + 8]
 
+    def test_ids_of_one_cpu(self) -> None:
+        """An event has one CPU, and the capture opened one there for each thread that it knew."""
+        samples = self.perf.samples()
+        cpus = {one.cpu for one in samples}
+        self.perf.records = [one for one in self.perf.records if one not in samples[10:]]
+        for one in samples[:10]:
+            one.cpu, one.id = samples[0].cpu, samples[0].id
+        self.assertNotIn("with cause other-cpu", self.judge()[1])
+        samples[5].id = next(number for number in samples[0].attr.ids if number != samples[0].id)
+        self.assertEqual(len(samples[0].attr.ids), len(cpus), "one id for each CPU")
+        self.assertIn("# records.bad: 1 with cause other-cpu", self.judge()[1])
+        self.facts["threads"] = "2"
+        self.assertNotIn("with cause other-cpu", self.judge()[1])
+
     def test_build_id_of_another_profilers_request(self) -> None:
         one = next(one for one in self.perf.maps() if "/libz.so" in one.name)
         one.misc |= rd.BUILD_ID

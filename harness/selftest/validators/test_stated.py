@@ -92,6 +92,16 @@ class Machine(OwnCapture):
         self.put_text("watched", re.sub(r"(?m)^silent .*\n", "", right))
         self.expect_pass()
 
+    def test_stopped_after_silence(self) -> None:
+        """A slow runner ends long after the capture has reported that its events are off."""
+        watched = self.read_text("watched")
+        silent = int(re.findall(r"(?m)^silent (\d+)", watched)[0])
+        self.put_text("watched", re.sub(r"(?m)^ended .*\n", f"ended {silent + 10**9}\n", watched))
+        self.facts["stopped"] = str(silent)
+        self.expect_pass()
+        self.facts["stopped"] = str(silent + 1)
+        self.expect_error(f"the capture states stopped {silent + 1}; the runner saw ")
+
     def test_counted_nothing(self) -> None:
         """Clocks of Linux 6.16 count nothing, which is permitted only if the runner noticed it,
         too."""
