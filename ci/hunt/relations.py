@@ -74,8 +74,9 @@ def find_differences(one: Trial, other: Trial) -> set[str]:
 
 def compare_merged(trial: Trial, ours: Metrics) -> set[str]:
     """Returns the metrics of @trial that differ from @ours, of our inject of the same recording,
-    except kinds that an excuse of @trial explains by a known finding."""
-    explained = {one.metric.split(".")[0] for one in trial.excused}
+    except kinds that an excuse of @trial explains by a known finding about perf's inject."""
+    explained = {one.metric.split(".")[0] for one in trial.excused
+                 if one.cause.startswith("perf.inject")}
     return {name for name in trial.metrics if name.startswith(MERGED)
             and name.split(".")[0] not in explained and ours.get(name) != trial.metrics[name]}
 

@@ -787,14 +787,17 @@ class Relating(unittest.TestCase):
 
     def test_inject(self) -> None:
         """Two injects of one recording must agree in each name, however few samples there are,
-        unless an excuse names the finding."""
+        unless an excuse names a finding about perf's inject."""
         ours = {"names.right": {"k": 3., "n": 4.}, "broken.dump": {"k": 1., "n": 4.}}
-        for name, excused, differs in (("names.right", "load.unnamed", True),
-                                       ("names.right", "names.unnamed", False),
-                                       ("broken.dump", "load.unnamed", False)):
+        inject = "perf.inject-child"
+        for name, excused, finding, differs in (
+                ("names.right", "load.unnamed", inject, True),
+                ("names.right", "names.unnamed", "perf.attach-window", True),
+                ("names.right", "names.unnamed", inject, False),
+                ("broken.dump", "load.unnamed", inject, False)):
             trial = Trial({**self.crossing, INJECT: "perf"}, "PASS", "", frozenset(), ours,
                           {**ours, name: {"k": 2., "n": 4.}},
-                          excused=frozenset({Signature(excused, "perf.old-bug")}))
+                          excused=frozenset({Signature(excused, finding)}))
             findings = relations.Relations(Planted({"no": "such"})).check(trial).signatures
             self.assertEqual(findings, frozenset({Signature(name, "against our inject", "perf 6.1")}
                                               if differs else ()))
